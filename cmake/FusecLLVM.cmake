@@ -1,0 +1,23 @@
+#===-- FusecLLVM.cmake - the only file that talks to LLVM's packages -----===#
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Finds LLVM and MLIR 22 and includes their CMake modules. The version is
+# checked here because MLIR's version file accepts only an equal major.minor.
+
+set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "MLIR's CMake package")
+find_package(MLIR REQUIRED CONFIG)
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "fusec needs LLVM and MLIR 22, found ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
+endif()
+
+set(MLIR_LINK_MLIR_DYLIB ${FUSEC_LINK_MLIR_DYLIB})
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+find_program(LLVM_EXTERNAL_LIT NAMES llvm-lit lit lit-22 HINTS ${LLVM_TOOLS_BINARY_DIR})
+
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+include(HandleLLVMOptions)
+
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+add_definitions(${LLVM_DEFINITIONS})

@@ -1,0 +1,125 @@
+//===- Program.h - what compilation hands to the runtime --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A Program is the target-neutral result of compilation: tensors, constants,
+// kernels and a straight list of steps. It holds no MLIR and no device handle,
+// so that it can be kept, printed, hashed and shared.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_RUNTIME_PROGRAM_H
+#define FUSEC_RUNTIME_PROGRAM_H
+
+#include "fusec/Support/DType.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace fusec::runtime {
+
+/// A dense row-major tensor without strides. `name` is the user's own and is
+/// never put into generated text.
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  /// Product of the dimensions; the compiler has checked that it fits.
+  int64_t elements() const;
+  int64_t bytes() const;
+};
+
+/// Where a buffer of a Program lives.
+enum class Space : uint8_t { Input, Output, Constant, Temporary };
+
+/// Names a buffer: an input, output, constant or temporary by position.
+struct BufferRef {
+  Space space = Space::Input;
+  uint32_t index = 0;
+  friend bool operator==(const BufferRef &, const BufferRef &) = default;
+};
+
+/// An integer passed by value, in 4 or 8 bytes.
+struct ScalarArg {
+  int64_t value = 0;
+  uint8_t bytes = 8;
+};
+
+using KernelArg = std::variant<BufferRef, ScalarArg>;
+
+/// One kernel as text. Kernels of equal text are stored once in a Program.
+struct Kernel {
+  /// Entry point, a generated identifier.
+  std::string entry;
+  /// CUDA C++ on the prelude (CUDA, emulator), or LLVM IR (host).
+  std::string source;
+  /// Threads per block; the source states the same number as launch bound.
+  uint32_t threads = 1;
+  /// Blocks per cluster; 1 means no cluster.
+  uint32_t cluster = 1;
+};
+
+/// A kernel launch. A launch whose grid has a zero is skipped.
+struct Launch {
+  uint32_t kernel = 0;
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  uint32_t dynamicSharedBytes = 0;
+  std::vector<KernelArg> args;
+};
+
+/// A call on the host, for what a target does not generate code for. Buffers
+/// are host pointers in the order of `args`; only host devices accept it.
+struct HostCall {
+  std::string what; // for reports
+  std::vector<BufferRef> args;
+  std::function<llvm::Error(llvm::ArrayRef<void *>)> call;
+};
+
+/// Sets a buffer to zero bytes before use (split reductions, scatter).
+struct Fill {
+  BufferRef buffer;
+};
+
+/// Copies one whole buffer to another of the same size.
+struct Copy {
+  BufferRef from, to;
+};
+
+using Step = std::variant<Launch, HostCall, Fill, Copy>;
+
+/// A constant: its spec and its bytes (row-major, host byte order).
+struct Constant {
+  TensorSpec spec;
+  std::shared_ptr<const std::vector<std::byte>> bytes;
+};
+
+/// A temporary: size and, once planned, offset in the workspace.
+struct Temporary {
+  int64_t bytes = 0;
+  int64_t offset = -1;
+};
+
+/// The whole compiled graph.
+struct Program {
+  std::vector<TensorSpec> inputs, outputs;
+  std::vector<Constant> constants;
+  std::vector<Temporary> temporaries;
+  std::vector<Kernel> kernels;
+  std::vector<Step> steps;
+  int64_t workspaceBytes = 0;
+};
+
+/// Gives every temporary an offset so that temporaries alive at the same time
+/// never overlap, and sets `workspaceBytes`. A temporary lives from the first
+/// step that names it to the last. Offsets are multiples of `alignment`
+/// (a power of two). Deterministic; O(n log n) in the number of temporaries
+/// for typical programs. Fails if the total does not fit 63 bits.
+llvm::Error planWorkspace(Program &program, int64_t alignment = 256);
+
+} // namespace fusec::runtime
+
+#endif // FUSEC_RUNTIME_PROGRAM_H

@@ -28,7 +28,9 @@ struct TensorSpec {
   std::string name;
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
-  /// Product of the dimensions; the compiler has checked that it fits.
+  /// Product of the dimensions; the compiler has checked that it fits. A spec
+  /// that does not fit gives the largest int64_t, one with a negative
+  /// dimension gives 0; `checkedBytes` tells them apart.
   int64_t elements() const;
   int64_t bytes() const;
 };
@@ -119,6 +121,20 @@ struct Program {
 /// (a power of two). Deterministic; O(n log n) in the number of temporaries
 /// for typical programs. Fails if the total does not fit 63 bits.
 llvm::Error planWorkspace(Program &program, int64_t alignment = 256);
+
+/// Bytes of a tensor, or an error that names it if a dimension is negative or
+/// the size does not fit 63 bits.
+llvm::Expected<int64_t> checkedBytes(const TensorSpec &spec);
+
+/// Bytes of a buffer that `verifyProgram` has accepted.
+int64_t bufferBytes(const Program &program, BufferRef ref);
+
+/// Checks everything that the runtime relies on, so that a program from a file
+/// or a faulty compiler is refused and never read out of bounds: indices and
+/// sizes, kernels, launch limits common to all devices, that no step fills or
+/// copies into an input or a constant, that every non-empty output is named by
+/// a step, and that the workspace plan overlaps no two live temporaries.
+llvm::Error verifyProgram(const Program &program);
 
 } // namespace fusec::runtime
 

@@ -1,0 +1,53 @@
+//===- Device.cpp - defaults and buffers ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Default behaviour of the Device interface, and owned device memory.
+//===----------------------------------------------------------------------===//
+#include "fusec/Runtime/Device.h"
+
+using namespace fusec::runtime;
+using llvm::Error;
+using llvm::Expected;
+
+LoadedKernel::~LoadedKernel() = default;
+LoadedModule::~LoadedModule() = default;
+Device::~Device() = default;
+
+Error Device::call(const HostCall &call, llvm::ArrayRef<void *> buffers,
+                   Stream stream) {
+  if (!info().hostMemory)
+    return llvm::createStringError("device '%s' cannot run host call '%s'",
+                                   info().name.c_str(), call.what.c_str());
+  return call.call(buffers);
+}
+
+Expected<Stream> Device::createStream() { return nullptr; }
+void Device::destroyStream(Stream) {}
+Expected<void *> Device::enter() { return nullptr; }
+void Device::leave(void *) {}
+
+Expected<Buffer> Buffer::allocate(std::shared_ptr<Device> device,
+                                  uint64_t bytes) {
+  Expected<void *> memory = device->allocate(bytes);
+  if (!memory)
+    return memory.takeError();
+  Buffer buffer;
+  buffer.device = std::move(device);
+  buffer.memory = *memory;
+  buffer.bytes = bytes;
+  return buffer;
+}
+
+Buffer::Buffer(Buffer &&other) noexcept { *this = std::move(other); }
+
+Buffer &Buffer::operator=(Buffer &&other) noexcept {
+  std::swap(device, other.device);
+  std::swap(memory, other.memory);
+  std::swap(bytes, other.bytes);
+  return *this;
+}
+
+Buffer::~Buffer() {
+  if (memory)
+    device->free(memory);
+}

@@ -1,0 +1,149 @@
+//===- ProgramTest.cpp - sizes and the program verifier -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "RuntimeTestUtils.h"
+
+using namespace fusec;
+using namespace fusec::runtime;
+
+TEST(TensorSpec, CountsElementsAndBytes) {
+  EXPECT_EQ((TensorSpec{"s", DType::F32, {}}.elements()), 1);
+  EXPECT_EQ((TensorSpec{"s", DType::F64, {3, 5, 7}}.bytes()), 840);
+  EXPECT_EQ((TensorSpec{"s", DType::I4, {7}}.bytes()), 7);
+  EXPECT_EQ((TensorSpec{"s", DType::BF16, {3, 0}}.bytes()), 0);
+}
+
+TEST(TensorSpec, ZeroWinsOverAHugeDimension) {
+  TensorSpec spec{"s", DType::F64, {INT64_MAX, INT64_MAX, 0}};
+  EXPECT_EQ(spec.elements(), 0);
+  EXPECT_EQ(*checkedBytes(spec), 0);
+}
+
+TEST(TensorSpec, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(text(checkedBytes({"big", DType::F64, {int64_t(1) << 61}})),
+            "tensor 'big': size does not fit 63 bits");
+  EXPECT_EQ(text(checkedBytes({"big", DType::U8, {int64_t(1) << 40, 1 << 30}})),
+            "tensor 'big': size does not fit 63 bits");
+  EXPECT_EQ(text(checkedBytes({"neg", DType::F32, {4, -1}})),
+            "tensor 'neg': expected dimensions of at least 0, found -1");
+}
+
+// Each case breaks one thing of a program that verifies.
+TEST(VerifyProgram, AcceptsTheUnbrokenProgram) {
+  EXPECT_EQ(text(verifyProgram(twoKernelProgram())), "");
+  EXPECT_EQ(text(verifyProgram(Program())), "");
+  EXPECT_EQ(text(verifyProgram(twoKernelProgram(0))), "");
+}
+
+static std::string broken(llvm::function_ref<void(Program &)> breakIt) {
+  Program program = twoKernelProgram();
+  breakIt(program);
+  return text(verifyProgram(program));
+}
+
+static Launch &launch(Program &program, size_t step) {
+  return std::get<Launch>(program.steps[step]);
+}
+
+TEST(VerifyProgram, ChecksIndices) {
+  EXPECT_EQ(broken([](Program &p) { launch(p, 0).args[0] = input(1); }),
+            "step 0: input 1 does not exist, there are 1");
+  EXPECT_EQ(broken([](Program &p) { launch(p, 1).args[1] = constant(9); }),
+            "step 1: constant 9 does not exist, there are 1");
+  EXPECT_EQ(broken([](Program &p) { launch(p, 0).kernel = 2; }),
+            "step 0: kernel 2 does not exist, there are 2");
+  EXPECT_EQ(broken([](Program &p) { p.steps.push_back(Fill{temporary(1)}); }),
+            "step 2: temporary 1 does not exist, there are 1");
+  EXPECT_EQ(broken([](Program &p) {
+              p.steps.push_back(Copy{temporary(0), output(1)});
+            }),
+            "step 2: output 1 does not exist, there are 1");
+}
+
+TEST(VerifyProgram, ChecksKernels) {
+  EXPECT_EQ(broken([](Program &p) { p.kernels[0].entry = "a b"; }),
+            "kernel 'a b': entry is not an identifier");
+  EXPECT_EQ(broken([](Program &p) { p.kernels[0].entry = ""; }),
+            "kernel '': entry is not an identifier");
+  EXPECT_EQ(broken([](Program &p) { p.kernels[1].entry = "k0"; }),
+            "kernel 'k0': two kernels have this entry");
+  EXPECT_EQ(broken([](Program &p) { p.kernels[0].threads = 1025; }),
+            "kernel 'k0': expected 1 to 1024 threads, found 1025");
+  EXPECT_EQ(broken([](Program &p) { p.kernels[0].threads = 0; }),
+            "kernel 'k0': expected 1 to 1024 threads, found 0");
+  EXPECT_EQ(broken([](Program &p) { p.kernels[0].cluster = 17; }),
+            "kernel 'k0': expected 1 to 16 blocks per cluster, found 17");
+}
+
+TEST(VerifyProgram, ChecksLaunches) {
+  EXPECT_EQ(broken([](Program &p) { launch(p, 0).grid = {1, 65536, 1}; }),
+            "step 0: kernel 'k0': grid 1 x 65536 x 1 exceeds 2147483647 x "
+            "65535 x 65535");
+  EXPECT_EQ(broken([](Program &p) { p.kernels[0].cluster = 2; }),
+            "step 0: kernel 'k0': grid of 1 blocks is no multiple of the "
+            "cluster of 2");
+  EXPECT_EQ(broken([](Program &p) {
+              launch(p, 0).args[2] = ScalarArg{int64_t(1) << 32, 4};
+            }),
+            "step 0: kernel 'k0': scalar 4294967296 does not fit 4 bytes");
+  EXPECT_EQ(broken([](Program &p) { launch(p, 0).args[2] = ScalarArg{0, 3}; }),
+            "step 0: kernel 'k0': scalar 0 does not fit 3 bytes");
+  EXPECT_EQ(broken([](Program &p) {
+              launch(p, 0).args[2] = ScalarArg{INT32_MIN, 4};
+            }),
+            "");
+}
+
+TEST(VerifyProgram, ChecksOtherSteps) {
+  EXPECT_EQ(broken([](Program &p) { p.steps.push_back(Fill{input(0)}); }),
+            "step 2: input 0 is written");
+  EXPECT_EQ(broken([](Program &p) {
+              p.steps.push_back(Copy{input(0), constant(0)});
+            }),
+            "step 2: constant 0 is written");
+  EXPECT_EQ(broken([](Program &p) {
+              p.inputs.push_back({"x", DType::F32, {99}});
+              p.steps.push_back(Copy{input(1), output(0)});
+            }),
+            "step 2: copy: expected two buffers of the same size, found 396 "
+            "and 400 bytes");
+  EXPECT_TRUE(contains(
+      broken([](Program &p) { p.steps.push_back(Copy{output(0), output(0)}); }),
+      "of one buffer"));
+  EXPECT_EQ(
+      broken([](Program &p) { p.steps.push_back(HostCall{"h", {}, {}}); }),
+      "step 2: host call 'h' has no function");
+}
+
+TEST(VerifyProgram, ChecksTensors) {
+  EXPECT_EQ(broken([](Program &p) { p.constants[0].bytes = nullptr; }),
+            "constant 'weight': expected 400 bytes, found 0");
+  EXPECT_EQ(broken([](Program &p) { p.inputs[0].shape = {-3}; }),
+            "tensor 'in': expected dimensions of at least 0, found -3");
+  EXPECT_EQ(broken([](Program &p) {
+              p.outputs.push_back({"lost", DType::F32, {1}});
+            }),
+            "output 'lost' is written by no step");
+  EXPECT_EQ(broken([](Program &p) {
+              p.outputs.push_back({"empty", DType::F32, {0}});
+            }),
+            "");
+}
+
+TEST(VerifyProgram, ChecksTheWorkspace) {
+  EXPECT_TRUE(contains(broken([](Program &p) { p.temporaries[0].offset = -1; }),
+                       "temporary 0: 400 bytes at offset -1 do not fit"));
+  EXPECT_TRUE(contains(broken([](Program &p) { p.workspaceBytes = 399; }),
+                       "do not fit the workspace of 399 bytes"));
+  EXPECT_TRUE(contains(
+      broken([](Program &p) { p.temporaries[0].offset = INT64_MAX - 15; }),
+      "do not fit"));
+  EXPECT_EQ(broken([](Program &p) {
+              p.temporaries.push_back({400, 384});
+              p.workspaceBytes = 1024;
+              launch(p, 1).args.push_back(temporary(1));
+            }),
+            "temporaries 1 and 0 overlap while both are alive");
+  EXPECT_EQ(broken([](Program &p) { p.workspaceBytes = -1; }),
+            "workspace: expected at least 0 bytes, found -1");
+}

@@ -1,0 +1,257 @@
+//===- ExecutableTest.cpp - loading and running on a fake device ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Runtime/Executable.h"
+#include "FakeDevice.h"
+#include "RuntimeTestUtils.h"
+
+#include <cstring>
+
+using namespace fusec;
+using namespace fusec::runtime;
+
+namespace {
+class ExecutableTest : public testing::Test {
+protected:
+  std::shared_ptr<const Executable> load(Program program) {
+    return llvm::cantFail(Executable::create(std::move(program), device));
+  }
+  std::unique_ptr<ExecutionContext> context(Program program,
+                                            ContextOptions options = {}) {
+    return llvm::cantFail(
+        ExecutionContext::create(load(std::move(program)), options));
+  }
+  std::string loadError(Program program) {
+    return text(Executable::create(std::move(program), device));
+  }
+  void *memory(uint64_t bytes) {
+    buffers.push_back(llvm::cantFail(Buffer::allocate(device, bytes)));
+    return buffers.back().data();
+  }
+
+  std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>();
+  std::vector<Buffer> buffers;
+};
+
+uint64_t address(const void *pointer) {
+  return reinterpret_cast<uint64_t>(pointer);
+}
+} // namespace
+
+TEST_F(ExecutableTest, PassesEveryArgument) {
+  auto run = context(twoKernelProgram(300));
+  void *in = memory(1200), *out = memory(1200), *stream = &in;
+  ASSERT_EQ(text(run->run({in}, {out}, stream)), "");
+  ASSERT_EQ(device->launches.size(), 2u);
+  const RecordedLaunch &first = device->launches[0];
+  const RecordedLaunch &second = device->launches[1];
+  EXPECT_EQ(first.entry, "k0");
+  EXPECT_EQ(first.grid, (std::array<uint32_t, 3>{3, 1, 1}));
+  EXPECT_EQ(first.stream, stream);
+  EXPECT_EQ(first.values[0], address(in));
+  EXPECT_EQ(first.values[2], 300u);
+  EXPECT_EQ(first.bytes, (std::vector<int64_t>{1200, 1200, -1}));
+  EXPECT_EQ(second.shared, 64u);
+  EXPECT_EQ(second.values[0], first.values[1]);
+  EXPECT_EQ(second.values[1], address(run->executable().constant(0)));
+  EXPECT_EQ(second.values[2], address(out));
+  EXPECT_EQ(static_cast<int32_t>(second.values[3]), -7);
+}
+
+TEST_F(ExecutableTest, ALaterRunSeesTheNewPointers) {
+  auto run = context(twoKernelProgram());
+  void *a = memory(400), *b = memory(400), *c = memory(400);
+  ASSERT_EQ(text(run->run({a}, {b})), "");
+  ASSERT_EQ(text(run->run({a}, {c})), "");
+  ASSERT_EQ(text(run->run({b}, {c})), "");
+  EXPECT_EQ(device->launches[1].values[2], address(b));
+  EXPECT_EQ(device->launches[3].values[2], address(c));
+  EXPECT_EQ(device->launches[4].values[0], address(b));
+}
+
+TEST_F(ExecutableTest, RunNeitherAllocatesNorSynchronizes) {
+  auto run = context(twoKernelProgram());
+  void *in = memory(400), *out = memory(400);
+  int allocations = device->allocations, waits = device->synchronizations;
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(text(run->run({in}, {out})), "");
+  EXPECT_EQ(device->allocations, allocations);
+  EXPECT_EQ(device->synchronizations, waits);
+  EXPECT_EQ(device->depth, 0);
+}
+
+TEST_F(ExecutableTest, RunsStepsInOrder) {
+  Program program = twoKernelProgram();
+  program.outputs.push_back({"copy", DType::F32, {100}});
+  int seen = 0;
+  program.steps.insert(program.steps.begin() + 1, Fill{temporary(0)});
+  program.steps.push_back(Copy{constant(0), output(1)});
+  program.steps.push_back(
+      HostCall{"look", {output(1), constant(0)}, [&](auto buffers) {
+                 seen = std::memcmp(buffers[0], buffers[1], 400) == 0 ? 1 : 2;
+                 return llvm::Error::success();
+               }});
+  auto run = context(program);
+  ASSERT_EQ(text(run->run({memory(400)}, {memory(400), memory(400)})), "");
+  EXPECT_EQ(device->log,
+            (std::vector<std::string>{"launch k0", "fill 400", "launch k1",
+                                      "copy 400", "call look"}));
+  EXPECT_EQ(seen, 1);
+}
+
+TEST_F(ExecutableTest, UploadsConstantsOnce) {
+  Program program = twoKernelProgram();
+  auto bytes = std::make_shared<std::vector<std::byte>>(400, std::byte(42));
+  program.constants[0].bytes = bytes;
+  program.constants.push_back(zeros("empty", 0));
+  program.constants.push_back({{"late", DType::U8, {3}},
+                               std::make_shared<std::vector<std::byte>>(
+                                   std::vector<std::byte>(3, std::byte(9)))});
+  auto loaded = load(program);
+  auto *first = static_cast<std::byte *>(loaded->constant(0));
+  EXPECT_EQ(std::memcmp(first, bytes->data(), 400), 0);
+  EXPECT_EQ(loaded->constant(1), nullptr);
+  EXPECT_EQ(address(loaded->constant(2)) % 256, 0u);
+  EXPECT_EQ(*static_cast<uint8_t *>(loaded->constant(2)), 9);
+  uint64_t live = device->liveBytes();
+  llvm::cantFail(ExecutionContext::create(loaded));
+  EXPECT_EQ(device->liveBytes(), live);
+  loaded.reset();
+  EXPECT_EQ(device->liveBytes(), 0u);
+}
+
+TEST_F(ExecutableTest, SkipsEmptyWork) {
+  Program program = twoKernelProgram(0);
+  program.steps.push_back(Fill{output(0)});
+  program.steps.push_back(Copy{temporary(0), output(0)});
+  auto run = context(program);
+  EXPECT_EQ(text(run->run({nullptr}, {nullptr})), "");
+  EXPECT_TRUE(device->log.empty());
+}
+
+TEST_F(ExecutableTest, KeepsLaunchesOfOneElement) {
+  auto run = context(twoKernelProgram(1));
+  EXPECT_EQ(text(run->run({memory(4)}, {memory(4)})), "");
+  EXPECT_EQ(device->log.size(), 2u);
+}
+
+TEST_F(ExecutableTest, ErrorsNameTheTensor) {
+  auto run = context(twoKernelProgram());
+  auto *in = static_cast<std::byte *>(memory(800));
+  void *out = memory(400);
+  EXPECT_EQ(text(run->run({}, {out})), "expected 1 inputs, found 0");
+  EXPECT_EQ(text(run->run({in}, {out, out})), "expected 1 outputs, found 2");
+  EXPECT_EQ(text(run->run({nullptr}, {out})),
+            "input 'in': expected a pointer to 400 bytes, found null");
+  EXPECT_EQ(text(run->run({in}, {nullptr})),
+            "output 'out': expected a pointer to 400 bytes, found null");
+  EXPECT_TRUE(contains(text(run->run({in + 4}, {out})),
+                       "input 'in': expected a pointer aligned to 16 bytes"));
+  EXPECT_EQ(text(run->run({in}, {in + 384})),
+            "output 'out' overlaps input 'in'");
+  EXPECT_TRUE(device->log.empty());
+  // A refused run leaves nothing behind.
+  EXPECT_EQ(text(run->run({in}, {in + 400})), "");
+  EXPECT_EQ(text(run->run({in}, {nullptr})),
+            "output 'out': expected a pointer to 400 bytes, found null");
+}
+
+TEST_F(ExecutableTest, ErrorsNameTheStep) {
+  device->failingEntry = "k1";
+  auto run = context(twoKernelProgram());
+  EXPECT_EQ(text(run->run({memory(400)}, {memory(400)})),
+            "step 1, kernel 'k1': no luck");
+  EXPECT_EQ(device->depth, 0);
+}
+
+TEST_F(ExecutableTest, CheckEachStepFindsTheStepThatWritesOutside) {
+  Program program = twoKernelProgram();
+  program.steps.push_back(
+      HostCall{"spill", {output(0)}, [](llvm::ArrayRef<void *> buffers) {
+                 static_cast<uint8_t *>(buffers[0])[400] = 1;
+                 return llvm::Error::success();
+               }});
+  auto run = context(program, {.checkEachStep = true});
+  EXPECT_EQ(text(run->run({memory(400)}, {memory(400)})),
+            "step 2, host call 'spill': bytes written after a buffer of 400 "
+            "bytes");
+}
+
+TEST_F(ExecutableTest, UsesTheWorkspaceOfTheCaller) {
+  auto loaded = load(twoKernelProgram());
+  EXPECT_EQ(loaded->workspaceBytes(), 512u);
+  auto *mine = static_cast<std::byte *>(memory(1024));
+  auto make = [&](void *memory, uint64_t bytes) {
+    return ExecutionContext::create(
+        loaded, {.workspace = WorkspaceMemory{memory, bytes}});
+  };
+  EXPECT_EQ(text(make(mine, 511)), "workspace: expected 512 bytes, found 511");
+  EXPECT_EQ(text(make(nullptr, 512)),
+            "workspace: expected 512 bytes, found 512 at a null pointer");
+  EXPECT_TRUE(contains(text(make(mine + 16, 512)), "aligned to 256"));
+  auto run = llvm::cantFail(make(mine, 512));
+  ASSERT_EQ(text(run->run({memory(400)}, {memory(400)})), "");
+  EXPECT_EQ(device->launches[0].values[1], address(mine));
+}
+
+TEST_F(ExecutableTest, ContextsDoNotShareAWorkspace) {
+  auto loaded = load(twoKernelProgram());
+  auto a = llvm::cantFail(ExecutionContext::create(loaded));
+  auto b = llvm::cantFail(ExecutionContext::create(loaded));
+  void *in = memory(400), *out = memory(400);
+  ASSERT_EQ(text(a->run({in}, {out})), "");
+  ASSERT_EQ(text(b->run({in}, {out})), "");
+  EXPECT_NE(device->launches[0].values[1], device->launches[2].values[1]);
+}
+
+TEST_F(ExecutableTest, RefusesWhatTheDeviceCannotRun) {
+  device->deviceInfo.maxThreadsPerBlock = 128;
+  EXPECT_EQ(loadError(twoKernelProgram()),
+            "kernel 'k1': device 'fake' allows 128 threads per block, found "
+            "256");
+  device->deviceInfo = {.name = "fake", .maxGrid = {2, 1, 1}};
+  EXPECT_EQ(loadError(twoKernelProgram(300)),
+            "kernel 'k0': device 'fake' allows 2 blocks in dimension 0, found "
+            "3");
+  device->deviceInfo = {.name = "fake", .sharedPerBlock = 100};
+  device->resources.staticSharedBytes = 60;
+  EXPECT_EQ(loadError(twoKernelProgram()),
+            "kernel 'k1': device 'fake' has 100 bytes of shared memory per "
+            "block, found 124");
+  device->deviceInfo = {.name = "fake", .maxClusterBlocks = 1};
+  Program clustered = twoKernelProgram(256);
+  clustered.kernels[0].cluster = 2;
+  EXPECT_EQ(loadError(clustered),
+            "kernel 'k0': device 'fake' allows 1 blocks per cluster, found 2");
+}
+
+TEST_F(ExecutableTest, RefusesHostCallsWithoutHostMemory) {
+  device->deviceInfo.hostMemory = false;
+  Program program = twoKernelProgram();
+  program.steps.push_back(
+      HostCall{"sort", {}, [](auto) { return llvm::Error::success(); }});
+  EXPECT_EQ(loadError(program), "device 'fake' cannot run host call 'sort'");
+}
+
+TEST_F(ExecutableTest, RefusesAProgramThatDoesNotVerify) {
+  Program program = twoKernelProgram();
+  program.temporaries[0].offset = -1;
+  EXPECT_TRUE(contains(loadError(program), "temporary 0"));
+}
+
+TEST_F(ExecutableTest, RunsWithHostData) {
+  Program program;
+  program.inputs = {{"x", DType::I32, {5}}, {"none", DType::F32, {0}}};
+  program.outputs = {{"y", DType::I32, {5}}, {"nothing", DType::F32, {0, 3}}};
+  program.steps = {Copy{input(0), output(0)}};
+  auto loaded = load(program);
+  std::vector<std::byte> x(20, std::byte(3));
+  auto results = runWithHostData(loaded, {x, {}});
+  ASSERT_TRUE(!!results);
+  EXPECT_EQ((*results)[0], x);
+  EXPECT_TRUE((*results)[1].empty());
+  EXPECT_EQ(device->liveBytes(), 0u);
+  EXPECT_EQ(text(runWithHostData(loaded, {x})), "expected 2 inputs, found 1");
+  EXPECT_EQ(text(runWithHostData(loaded, {x, x})),
+            "input 'none': expected 0 bytes, found 20");
+}

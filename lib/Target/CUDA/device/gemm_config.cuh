@@ -1,0 +1,132 @@
+//===- gemm_config.cuh - tile shapes and operand kinds ----------*- CUDA
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compile-time choices of the contraction skeleton: element kind, memory
+// order and access kind of an operand, tile shape, and the swizzled layout of
+// a tile in shared memory. docs/skeleton-contraction.md is the contract.
+//
+// Inclusion order of the skeleton (the files include nothing themselves):
+// prelude, gemm_config, gemm_load, gemm_epilogue, gemm_fragment, gemm_mma,
+// gemm_fma, gemm_entry.
+//===----------------------------------------------------------------------===//
+
+#ifndef FUSEC_METHOD
+#ifdef __CUDACC__
+#define FUSEC_METHOD __device__ __forceinline__
+#else
+#define FUSEC_METHOD inline
+#endif
+#endif
+
+/// What the main loop computes with. F16, BF16: products of 16-bit elements,
+/// exact in f32, on tensor cores. TF32: f32 elements rounded to 11 significant
+/// bits, on tensor cores. F32: fused multiply-add in f32, k ascending. All
+/// accumulate in f32.
+enum class GemmKind : u8 { F16, BF16, TF32, F32 };
+
+/// How an operand reaches shared memory. Async: 16-byte groups copied unchanged
+/// from memory. Computed: the hole returns elements.
+enum class GemmAccess : u8 { Async, Computed };
+
+/// Which dimension of an operand is contiguous in shared memory and walked by
+/// neighbouring lanes: k, or the outer one (m for A, n for B).
+enum class GemmOrder : u8 { KContiguous, OuterContiguous };
+
+/// Where an Async operand's group starts: element offset from the operand's
+/// base, a multiple of 16 bytes where `valid`; a group that is not valid reads
+/// as zeros and its offset is ignored.
+struct GemmSource {
+  i64 offset;
+  bool valid;
+};
+
+template <GemmKind Kind>
+struct GemmElement {
+  using Type = f32;
+};
+template <>
+struct GemmElement<GemmKind::F16> {
+  using Type = f16;
+};
+template <>
+struct GemmElement<GemmKind::BF16> {
+  using Type = bf16;
+};
+
+/// One instantiation of the skeleton. A CTA of 32 * WarpsM * WarpsN threads
+/// makes a TileM x TileN tile, TileK of k a step, through a ring of `Stages`
+/// tiles. GroupM row tiles are walked together so that neighbouring CTAs share
+/// rows and columns in L2. For Kind == F32 each thread makes 8 x 8 results, so
+/// WarpsM == TileM / 32 and WarpsN == TileN / 64.
+template <GemmKind Kind, i32 TileM, i32 TileN, i32 TileK, i32 WarpsM,
+          i32 WarpsN, i32 Stages, i32 GroupM>
+struct GemmConfig {
+  using Element = typename GemmElement<Kind>::Type;
+  static constexpr GemmKind kKind = Kind;
+  static constexpr i32 kTileM = TileM;
+  static constexpr i32 kTileN = TileN;
+  static constexpr i32 kTileK = TileK;
+  static constexpr i32 kWarpsM = WarpsM;
+  static constexpr i32 kWarpsN = WarpsN;
+  static constexpr i32 kStages = Stages;
+  static constexpr i32 kGroupM = GroupM;
+  static constexpr i32 kThreads = 32 * WarpsM * WarpsN;
+  /// Elements of one 16-byte group.
+  static constexpr i32 kGroup = 16 / i32(sizeof(Element));
+  /// One slot of the ring: the A tile, then the B tile, in elements.
+  static constexpr i32 kSlotA = TileM * TileK;
+  static constexpr i32 kSlot = (TileM + TileN) * TileK;
+  static constexpr i32 kRingBytes = Stages * kSlot * i32(sizeof(Element));
+  static constexpr i32 kStageBytes = TileM * TileN * 4;
+  /// Dynamic shared memory that the launch must give.
+  static constexpr i32 kSharedBytes =
+      kRingBytes > kStageBytes ? kRingBytes : kStageBytes;
+
+  static constexpr bool isPowerOfTwo(i32 v) { return v > 0 && !(v & (v - 1)); }
+  static_assert(isPowerOfTwo(TileM) && isPowerOfTwo(TileN) &&
+                    isPowerOfTwo(TileK) && isPowerOfTwo(WarpsM) &&
+                    isPowerOfTwo(WarpsN),
+                "tiles and warps are powers of two");
+  static_assert(Stages >= 2 && GroupM >= 1, "a ring has at least two slots");
+  static_assert(TileN >= 32, "the epilogue stage needs four groups a row");
+  static_assert(Kind == GemmKind::F32
+                    ? (TileM == 32 * WarpsM && TileN == 64 * WarpsN &&
+                       TileK >= 4)
+                    : (TileM % (16 * WarpsM) == 0 &&
+                       TileN % (16 * WarpsN) == 0 && TileK >= 4 * kGroup),
+                "a warp's tile does not divide the CTA's tile");
+};
+
+/// The position of a tile element in shared memory. A tile is kept line by
+/// line (a line: TileK elements of one row, or the outer extent at one k);
+/// 16-byte groups of a line are permuted by XOR so that the eight lines that an
+/// ldmatrix reads at once fall into different banks.
+template <class Element, GemmOrder Order, i32 Span>
+struct GemmLayout {
+  static constexpr i32 kGroup = 16 / i32(sizeof(Element));
+  static constexpr i32 kGroups = Span / kGroup;
+
+  /// The XOR term of a line.
+  FUSEC_DEVICE i32 phase(i32 line) {
+    // 4-byte elements cannot be transposed by ldmatrix; single-word reads of
+    // four neighbouring lines and eight columns need pairs of groups apart.
+    if constexpr (sizeof(Element) == 4 && Order == GemmOrder::OuterContiguous &&
+                  kGroups >= 8)
+      return (line & 3) << 1;
+    else if constexpr (kGroups >= 8)
+      return line & 7;
+    else if constexpr (kGroups == 4)
+      return (line >> 1) & 3;
+    else if constexpr (kGroups == 2)
+      return (line >> 2) & 1;
+    else
+      return 0;
+  }
+
+  /// Element index of `along` on `line`, relative to the tile's start.
+  FUSEC_DEVICE i32 index(i32 line, i32 along) {
+    i32 group = (along / kGroup) ^ phase(line);
+    return line * Span + group * kGroup + along % kGroup;
+  }
+};

@@ -1,0 +1,49 @@
+//===- gemm_epilogue.cuh - accumulators to the epilogue hole ----*- CUDA
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The accumulator tile passes through shared memory (the ring's, drained), so
+// that the epilogue hole sees eight consecutive n of one row whatever the main
+// loop's fragment layout was, stores 16 bytes a lane, and is instantiated once
+// in a rolled loop instead of once a fragment.
+//===----------------------------------------------------------------------===//
+
+/// The f32 tile in shared memory. A row holds its groups of eight in two
+/// planes (first and second half of each group); groups are permuted by XOR so
+/// that neither the fragment writes (8 bytes a lane, four rows at once) nor
+/// the group reads (16 bytes a lane) share banks.
+template <class Config>
+struct GemmStage {
+  static constexpr i32 kGroups = Config::kTileN / 8;
+
+  /// Element index of (row, column) of the tile; columns n and n + 1 of an
+  /// even n, and the four of a half group, are adjacent.
+  FUSEC_DEVICE i32 index(i32 row, i32 column) {
+    i32 plane = (column >> 2 & 1) ^ (row & 1);
+    i32 spread = kGroups >= 8 ? plane << 2 : 0;
+    i32 group = (column >> 3) ^ (row & 3) ^ spread;
+    return row * Config::kTileN + (plane * kGroups + group) * 4 + (column & 3);
+  }
+};
+
+/// Hands the staged tile to the epilogue hole. The caller has stored the whole
+/// tile; this function makes it visible to all threads first.
+template <class Config, class Holes, class Shared>
+FUSEC_DEVICE void gemmEpilogue(const Holes &holes, Shared stage, GemmTile tile,
+                               i32 m, i32 n) {
+  using Stage = GemmStage<Config>;
+  constexpr i32 kTotal = Config::kTileM * Stage::kGroups;
+  bar();
+  for (i32 i = tid(); i < kTotal; i += Config::kThreads) {
+    i32 row = i / Stage::kGroups;
+    i32 column = i % Stage::kGroups * 8;
+    if (tile.m0 + row < m && tile.n0 + column < n) {
+      f32 v[8];
+      lds<4>(v, 0, stage, Stage::index(row, column));
+      lds<4>(v, 4, stage, Stage::index(row, column + 4));
+      i32 left = n - (tile.n0 + column);
+      holes.epilogue(tile.batch, tile.m0 + row, tile.n0 + column, v,
+                     left < 8 ? left : 8);
+    }
+  }
+}

@@ -1,0 +1,732 @@
+//===- prelude_emulator.h - the prelude of the CPU emulator -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The same names as prelude_cuda.cuh (see there for what each one means), for
+// a host C++17 compiler and without any header. What needs a check, another
+// thread or a rounding mode is a call through a table that the runtime binds
+// after loading (FusecEmuApi), so that this text stays cheap to compile and the
+// loaded object needs no symbol of the process. Line numbers come from
+// __builtin_LINE() as a default argument.
+//
+// FUSEC_EMU_CHECKS=0 turns loads and stores into plain ones.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_PRELUDE_EMULATOR_H
+#define FUSEC_PRELUDE_EMULATOR_H
+
+#ifndef FUSEC_EMU_CHECKS
+#define FUSEC_EMU_CHECKS 1
+#endif
+
+using i8 = signed char;
+using i16 = short;
+using i32 = int;
+using i64 = long long;
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using f32 = float;
+using f64 = double;
+struct f16 {
+  u16 bits;
+};
+struct bf16 {
+  u16 bits;
+};
+struct f8e4m3 {
+  u8 bits;
+};
+struct f8e5m2 {
+  u8 bits;
+};
+
+//===-- What the runtime provides; EmulatorApi.h includes this part too
+//----===//
+
+/// Per-thread facts that do not change while a thread of a block runs.
+struct FusecEmuIds {
+  i32 tid, lane, warp, nthreads;
+  i32 cta[3], ncta[3];
+  u8 *shared;
+};
+/// An address in shared memory: byte offset of the array, element index and
+/// the number of elements.
+struct FusecEmuShared {
+  u32 base, count;
+  i64 index;
+  u32 elementBytes;
+};
+enum FusecEmuFormat { FusecF16, FusecBF16, FusecF8E4M3, FusecF8E5M2 };
+enum FusecEmuShuffle { FusecShflXor, FusecShflIdx, FusecShflDown, FusecShflUp };
+enum FusecEmuAtomic { FusecAdd, FusecMax, FusecMin, FusecCas, FusecTicket };
+enum FusecEmuNumber {
+  FusecI32,
+  FusecU32,
+  FusecI64,
+  FusecU64,
+  FusecF32,
+  FusecF64
+};
+enum FusecEmuMma { FusecMmaF16, FusecMmaBF16, FusecMmaTF32 };
+
+struct FusecEmuApi {
+  const FusecEmuIds *(*ids)();
+  void (*load)(void *dst, u64 address, u32 bytes, i32 line);
+  void (*store)(u64 address, const void *src, u32 bytes, i32 line);
+  u32 (*sharedArray)(const void *key, u32 bytes, i32 line);
+  u32 (*sharedDynamic)(u32 offset, u32 elementBytes, u32 *count, i32 line);
+  void (*sharedLoad)(void *dst, FusecEmuShared at, u32 elements, i32 line);
+  void (*sharedStore)(FusecEmuShared at, const void *src, u32 elements,
+                      i32 line);
+  void (*barrier)(i32 id, i32 threads, i32 line);
+  void (*barrierWarp)(i32 line);
+  u64 (*shuffle)(i32 kind, u64 value, i32 arg, i32 line);
+  u32 (*vote)(bool predicate, i32 line);
+  u64 (*atomic)(i32 op, i32 type, u64 address, u64 a, u64 b, i32 line);
+  void (*fence)(i32 line);
+  void (*mma)(i32 kind, f32 *d, const u32 *a, const u32 *b, i32 line);
+  void (*ldmatrix)(u32 *r, i32 tiles, bool transposed, FusecEmuShared at,
+                   i32 line);
+  void (*cpAsync)(FusecEmuShared at, u64 address, u32 bytes, bool pred,
+                  i32 line);
+  void (*cpAsyncCommit)(i32 line);
+  void (*cpAsyncWait)(i32 newest, i32 line);
+  f32 (*decode)(i32 format, u16 bits);
+  u16 (*encode)(i32 format, f64 value, bool saturate);
+};
+
+#ifndef FUSEC_EMU_API_ONLY
+
+static const FusecEmuApi *fusec_emu;
+extern "C" __attribute__((visibility("default"))) void
+fusec_emu_bind(const FusecEmuApi *api) {
+  fusec_emu = api;
+}
+
+#define FUSEC_DEVICE static inline
+#define FUSEC_UNROLL
+#define FUSEC_DETAIL_LINE i32 line = __builtin_LINE()
+#define FUSEC_KERNEL(name, threads)                                            \
+  static const i32 fusec_threads_##name = (threads);                           \
+  static void name
+/// The launch interface of cuLaunchKernel: one pointer per parameter.
+#define FUSEC_EXPORT(name)                                                     \
+  extern "C" __attribute__((visibility("default"))) i32                        \
+  fusec_emu_threads_##name() {                                                 \
+    return fusec_threads_##name;                                               \
+  }                                                                            \
+  extern "C" __attribute__((visibility("default"))) void                       \
+  fusec_emu_entry_##name(void **args) {                                        \
+    fusec_detail::call(&name, args);                                           \
+  }
+#define FUSEC_SHARED(T, name, count)                                           \
+  static char fusec_key_##name;                                                  \
+  const FusecShared<T> name =                                                  \
+      fusec_detail::sharedArray<T>(&fusec_key_##name, (count), __LINE__)
+#define FUSEC_SHARED_DYN(T, name) FUSEC_SHARED_DYN_AT(T, name, 0)
+#define FUSEC_SHARED_DYN_AT(T, name, byteOffset)                               \
+  const FusecShared<T> name =                                                  \
+      fusec_detail::sharedDynamic<T>((byteOffset), __LINE__)
+#define FUSEC_SHARED_PTR(T) FusecShared<T>
+
+/// A shared array: a handle, so that it cannot be dereferenced.
+template <class T>
+struct FusecShared {
+  u32 base;  ///< byte offset in the shared memory of the block
+  u32 count; ///< elements of the whole array
+  i64 first; ///< element that index 0 names
+};
+template <class T>
+FUSEC_DEVICE FusecShared<T> shared_at(FusecShared<T> s, i32 i) {
+  s.first += i;
+  return s;
+}
+
+namespace fusec_detail {
+template <class T>
+struct Id {
+  using type = T;
+};
+template <class T>
+using Same = typename Id<T>::type;
+template <bool C, class A, class B>
+struct Cond {
+  using type = A;
+};
+template <class A, class B>
+struct Cond<false, A, B> {
+  using type = B;
+};
+template <i32 Bytes>
+using UInt = typename Cond<
+    Bytes == 1, u8,
+    typename Cond<Bytes == 2, u16,
+                  typename Cond<Bytes == 4, u32, u64>::type>::type>::type;
+
+template <i32... I>
+struct Indices {};
+template <i32 N, i32... I>
+struct MakeIndices : MakeIndices<N - 1, N - 1, I...> {};
+template <i32... I>
+struct MakeIndices<0, I...> {
+  using type = Indices<I...>;
+};
+template <class... A, i32... I>
+static void callWith(void (*kernel)(A...), void **args, Indices<I...>) {
+  kernel(*static_cast<A *>(args[I])...);
+}
+template <class... A>
+static void call(void (*kernel)(A...), void **args) {
+  callWith(kernel, args, typename MakeIndices<sizeof...(A)>::type());
+}
+
+template <class T>
+static FusecShared<T> sharedArray(const void *key, u32 count, i32 line) {
+  return {fusec_emu->sharedArray(key, count * (u32)sizeof(T), line), count, 0};
+}
+template <class T>
+static FusecShared<T> sharedDynamic(u32 offset, i32 line) {
+  FusecShared<T> s{0, 0, 0};
+  s.base = fusec_emu->sharedDynamic(offset, sizeof(T), &s.count, line);
+  return s;
+}
+template <class T>
+static FusecEmuShared at(FusecShared<T> s, i64 i) {
+  return {s.base, s.count, s.first + i, sizeof(T)};
+}
+/// The address of p[off] without undefined overflow for wild offsets.
+template <class T, class I>
+static u64 address(const T *p, I off) {
+  return (u64)p + (u64)(i64)off * sizeof(T);
+}
+template <class To, class From>
+static To bitCast(From x) {
+  static_assert(sizeof(To) == sizeof(From), "equal sizes");
+  To r;
+  __builtin_memcpy(&r, &x, sizeof(To));
+  return r;
+}
+template <i32 V>
+struct PowerOfTwo {
+  static_assert(V > 0 && (V & (V - 1)) == 0, "V is a power of two");
+};
+
+template <i32 V, class T>
+static void load(T *dst, u64 address, i32 line) {
+  (void)sizeof(PowerOfTwo<V>);
+#if FUSEC_EMU_CHECKS
+  fusec_emu->load(dst, address, V * sizeof(T), line);
+#else
+  __builtin_memcpy(dst, (const void *)address, V * sizeof(T));
+#endif
+}
+template <i32 V, class T>
+static void store(u64 address, const T *src, i32 line) {
+  (void)sizeof(PowerOfTwo<V>);
+#if FUSEC_EMU_CHECKS
+  fusec_emu->store(address, src, V * sizeof(T), line);
+#else
+  __builtin_memcpy((void *)address, src, V * sizeof(T));
+#endif
+}
+template <i32 V, class T>
+static void sharedLoad(T *dst, FusecShared<T> s, i32 i, i32 line) {
+  (void)sizeof(PowerOfTwo<V>);
+#if FUSEC_EMU_CHECKS
+  fusec_emu->sharedLoad(dst, at(s, i), V, line);
+#else
+  __builtin_memcpy(
+      dst, fusec_emu->ids()->shared + s.base + (s.first + i) * sizeof(T),
+      V * sizeof(T));
+#endif
+}
+template <i32 V, class T>
+static void sharedStore(FusecShared<T> s, i32 i, const T *src, i32 line) {
+  (void)sizeof(PowerOfTwo<V>);
+#if FUSEC_EMU_CHECKS
+  fusec_emu->sharedStore(at(s, i), src, V, line);
+#else
+  __builtin_memcpy(fusec_emu->ids()->shared + s.base +
+                       (s.first + i) * sizeof(T),
+                   src, V * sizeof(T));
+#endif
+}
+} // namespace fusec_detail
+
+//===-- Bits and conversions ----------------------------------------------===//
+
+FUSEC_DEVICE f32 as_f32(u32 x) { return fusec_detail::bitCast<f32>(x); }
+FUSEC_DEVICE u32 as_u32(f32 x) { return fusec_detail::bitCast<u32>(x); }
+FUSEC_DEVICE f64 as_f64(u64 x) { return fusec_detail::bitCast<f64>(x); }
+FUSEC_DEVICE u64 as_u64(f64 x) { return fusec_detail::bitCast<u64>(x); }
+template <class T>
+FUSEC_DEVICE T from_bits(fusec_detail::UInt<sizeof(T)> x) {
+  return fusec_detail::bitCast<T>(x);
+}
+template <class T>
+FUSEC_DEVICE auto to_bits(T x) {
+  return fusec_detail::bitCast<fusec_detail::UInt<sizeof(T)>>(x);
+}
+
+FUSEC_DEVICE f32 to_f32(f32 x) { return x; }
+FUSEC_DEVICE f32 to_f32(f16 x) { return fusec_emu->decode(FusecF16, x.bits); }
+FUSEC_DEVICE f32 to_f32(bf16 x) { return as_f32((u32)x.bits << 16); }
+FUSEC_DEVICE f32 to_f32(f8e4m3 x) {
+  return fusec_emu->decode(FusecF8E4M3, x.bits);
+}
+FUSEC_DEVICE f32 to_f32(f8e5m2 x) {
+  return fusec_emu->decode(FusecF8E5M2, x.bits);
+}
+FUSEC_DEVICE f32 to_f32(f64 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(i64 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(i32 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(i16 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(i8 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(u64 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(u32 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(u16 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(u8 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(bool x) { return x ? 1.0f : 0.0f; }
+FUSEC_DEVICE f64 to_f64(f64 x) { return x; }
+FUSEC_DEVICE f64 to_f64(i64 x) { return (f64)x; }
+FUSEC_DEVICE f64 to_f64(u64 x) { return (f64)x; }
+FUSEC_DEVICE f64 to_f64(i32 x) { return (f64)x; }
+FUSEC_DEVICE f64 to_f64(u32 x) { return (f64)x; }
+template <class T>
+FUSEC_DEVICE f64 to_f64(T x) {
+  return (f64)to_f32(x);
+}
+
+namespace fusec_detail {
+template <class T>
+struct Encode;
+template <>
+struct Encode<f64> {
+  static f64 get(f64 x, bool) { return x; }
+};
+template <>
+struct Encode<f32> {
+  static f32 get(f64 x, bool) { return (f32)x; }
+};
+template <>
+struct Encode<f16> {
+  static f16 get(f64 x, bool s) { return {fusec_emu->encode(FusecF16, x, s)}; }
+};
+template <>
+struct Encode<bf16> {
+  static bf16 get(f64 x, bool s) {
+    return {fusec_emu->encode(FusecBF16, x, s)};
+  }
+};
+template <>
+struct Encode<f8e4m3> {
+  static f8e4m3 get(f64 x, bool s) {
+    return {(u8)fusec_emu->encode(FusecF8E4M3, x, s)};
+  }
+};
+template <>
+struct Encode<f8e5m2> {
+  static f8e5m2 get(f64 x, bool s) {
+    return {(u8)fusec_emu->encode(FusecF8E5M2, x, s)};
+  }
+};
+template <class T>
+struct Limits {
+  static constexpr bool isSigned = (T)-1 < (T)0;
+  static constexpr i32 width = 8 * sizeof(T);
+  static constexpr T min =
+      isSigned ? (T)((UInt<sizeof(T)>)1 << (width - 1)) : (T)0;
+  static constexpr T max = (T) ~(UInt<sizeof(T)>)min;
+};
+} // namespace fusec_detail
+
+template <class T>
+FUSEC_DEVICE T from_f32(f32 x) {
+  return fusec_detail::Encode<T>::get(x, false);
+}
+template <class T>
+FUSEC_DEVICE T from_f32_sat(f32 x) {
+  return fusec_detail::Encode<T>::get(x, true);
+}
+template <class T>
+FUSEC_DEVICE T from_f64(f64 x) {
+  return fusec_detail::Encode<T>::get(x, false);
+}
+template <class T, class F>
+FUSEC_DEVICE T cvt_sat(F x) {
+  using L = fusec_detail::Limits<T>;
+  const F high = (F)2 * (F)((u64)1 << (L::width - 1 - L::isSigned));
+  const F low = L::isSigned ? -high : (F)0;
+  if (!(x == x))
+    return 0;
+  if (x >= high)
+    return L::max;
+  if (x <= low)
+    return L::min;
+  return (T)x;
+}
+FUSEC_DEVICE u32 to_tf32(f32 x) {
+  u32 u = as_u32(x);
+  if ((u & 0x7fffffffu) > 0x7f800000u)
+    return 0x7fffffffu;
+  return (u & 0x7f800000u) == 0x7f800000u ? u : (u + 0x1000u) & ~0x1fffu;
+}
+FUSEC_DEVICE u32 pack2(f16 lo, f16 hi) { return lo.bits | (u32)hi.bits << 16; }
+FUSEC_DEVICE u32 pack2(bf16 lo, bf16 hi) {
+  return lo.bits | (u32)hi.bits << 16;
+}
+FUSEC_DEVICE void unpack2(u32 x, f16 &lo, f16 &hi) {
+  lo.bits = (u16)x;
+  hi.bits = (u16)(x >> 16);
+}
+FUSEC_DEVICE void unpack2(u32 x, bf16 &lo, bf16 &hi) {
+  lo.bits = (u16)x;
+  hi.bits = (u16)(x >> 16);
+}
+
+//===-- Ids ---------------------------------------------------------------===//
+
+FUSEC_DEVICE i32 tid() { return fusec_emu->ids()->tid; }
+FUSEC_DEVICE i32 lane() { return fusec_emu->ids()->lane; }
+FUSEC_DEVICE i32 warp() { return fusec_emu->ids()->warp; }
+FUSEC_DEVICE i32 nthreads() { return fusec_emu->ids()->nthreads; }
+FUSEC_DEVICE i32 cta_x() { return fusec_emu->ids()->cta[0]; }
+FUSEC_DEVICE i32 cta_y() { return fusec_emu->ids()->cta[1]; }
+FUSEC_DEVICE i32 cta_z() { return fusec_emu->ids()->cta[2]; }
+FUSEC_DEVICE i32 ncta_x() { return fusec_emu->ids()->ncta[0]; }
+FUSEC_DEVICE i32 ncta_y() { return fusec_emu->ids()->ncta[1]; }
+FUSEC_DEVICE i32 ncta_z() { return fusec_emu->ids()->ncta[2]; }
+
+//===-- Memory ------------------------------------------------------------===//
+
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void ld(T (&dst)[N], i32 r, const T *p, I off, FUSEC_DETAIL_LINE) {
+  if (r % V == 0)
+    fusec_detail::load<V>(dst + r, fusec_detail::address(p, off), line);
+}
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void ldm(T (&dst)[N], i32 r, const T *p, I off, bool mask,
+                      fusec_detail::Same<T> other, FUSEC_DETAIL_LINE) {
+  if (r % V != 0)
+    return;
+  if (mask) {
+    fusec_detail::load<V>(dst + r, fusec_detail::address(p, off), line);
+  } else {
+    for (i32 k = 0; k < V; ++k)
+      dst[r + k] = other;
+  }
+}
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void st(T *p, I off, const T (&src)[N], i32 r, FUSEC_DETAIL_LINE) {
+  if (r % V == 0)
+    fusec_detail::store<V>(fusec_detail::address(p, off), src + r, line);
+}
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void stm(T *p, I off, const T (&src)[N], i32 r, bool mask,
+                      FUSEC_DETAIL_LINE) {
+  if (r % V == 0 && mask)
+    fusec_detail::store<V>(fusec_detail::address(p, off), src + r, line);
+}
+template <class T, class I>
+FUSEC_DEVICE T ld1(const T *p, I off, FUSEC_DETAIL_LINE) {
+  T r;
+  fusec_detail::load<1>(&r, fusec_detail::address(p, off), line);
+  return r;
+}
+template <class T, class I>
+FUSEC_DEVICE T ldm1(const T *p, I off, bool mask, fusec_detail::Same<T> other,
+                    FUSEC_DETAIL_LINE) {
+  T r = other;
+  if (mask)
+    fusec_detail::load<1>(&r, fusec_detail::address(p, off), line);
+  return r;
+}
+template <class T, class I>
+FUSEC_DEVICE void st1(T *p, I off, fusec_detail::Same<T> v, FUSEC_DETAIL_LINE) {
+  fusec_detail::store<1>(fusec_detail::address(p, off), &v, line);
+}
+template <class T, class I>
+FUSEC_DEVICE void stm1(T *p, I off, fusec_detail::Same<T> v, bool mask,
+                       FUSEC_DETAIL_LINE) {
+  if (mask)
+    fusec_detail::store<1>(fusec_detail::address(p, off), &v, line);
+}
+
+template <class T>
+FUSEC_DEVICE T lds(FusecShared<T> s, i32 i, FUSEC_DETAIL_LINE) {
+  T r;
+  fusec_detail::sharedLoad<1>(&r, s, i, line);
+  return r;
+}
+template <class T>
+FUSEC_DEVICE void sts(FusecShared<T> s, i32 i, fusec_detail::Same<T> v,
+                      FUSEC_DETAIL_LINE) {
+  fusec_detail::sharedStore<1>(s, i, &v, line);
+}
+template <i32 V, class T, i32 N>
+FUSEC_DEVICE void lds(T (&dst)[N], i32 r, FusecShared<T> s, i32 i,
+                      FUSEC_DETAIL_LINE) {
+  if (r % V == 0)
+    fusec_detail::sharedLoad<V>(dst + r, s, i, line);
+}
+template <i32 V, class T, i32 N>
+FUSEC_DEVICE void sts(FusecShared<T> s, i32 i, const T (&src)[N], i32 r,
+                      FUSEC_DETAIL_LINE) {
+  if (r % V == 0)
+    fusec_detail::sharedStore<V>(s, i, src + r, line);
+}
+
+//===-- Synchronisation and warps -----------------------------------------===//
+
+FUSEC_DEVICE void bar(FUSEC_DETAIL_LINE) { fusec_emu->barrier(0, -1, line); }
+FUSEC_DEVICE void bar_named(i32 id, i32 threads, FUSEC_DETAIL_LINE) {
+  fusec_emu->barrier(id, threads, line);
+}
+FUSEC_DEVICE void bar_warp(FUSEC_DETAIL_LINE) { fusec_emu->barrierWarp(line); }
+FUSEC_DEVICE void fence_gpu(FUSEC_DETAIL_LINE) { fusec_emu->fence(line); }
+
+#define FUSEC_DETAIL_SHFL(name, kind)                                          \
+  template <class T>                                                           \
+  FUSEC_DEVICE T name(T v, i32 arg, FUSEC_DETAIL_LINE) {                       \
+    return from_bits<T>((fusec_detail::UInt<sizeof(T)>)fusec_emu->shuffle(     \
+        kind, to_bits(v), arg, line));                                         \
+  }
+FUSEC_DETAIL_SHFL(shfl_xor, FusecShflXor)
+FUSEC_DETAIL_SHFL(shfl_idx, FusecShflIdx)
+FUSEC_DETAIL_SHFL(shfl_down, FusecShflDown)
+FUSEC_DETAIL_SHFL(shfl_up, FusecShflUp)
+#undef FUSEC_DETAIL_SHFL
+
+FUSEC_DEVICE u32 ballot(bool p, FUSEC_DETAIL_LINE) {
+  return fusec_emu->vote(p, line);
+}
+FUSEC_DEVICE bool any(bool p, FUSEC_DETAIL_LINE) {
+  return fusec_emu->vote(p, line) != 0;
+}
+FUSEC_DEVICE bool all(bool p, FUSEC_DETAIL_LINE) {
+  return fusec_emu->vote(!p, line) == 0;
+}
+
+//===-- Atomics -----------------------------------------------------------===//
+
+#define FUSEC_DETAIL_ATOMIC(name, op, T, number)                               \
+  template <class I>                                                           \
+  FUSEC_DEVICE T name(T *p, I off, T v, FUSEC_DETAIL_LINE) {                   \
+    return from_bits<T>((fusec_detail::UInt<sizeof(T)>)fusec_emu->atomic(      \
+        op, number, fusec_detail::address(p, off), to_bits(v), 0, line));      \
+  }
+FUSEC_DETAIL_ATOMIC(atom_add, FusecAdd, i32, FusecI32)
+FUSEC_DETAIL_ATOMIC(atom_add, FusecAdd, u32, FusecU32)
+FUSEC_DETAIL_ATOMIC(atom_add, FusecAdd, i64, FusecI64)
+FUSEC_DETAIL_ATOMIC(atom_add, FusecAdd, f32, FusecF32)
+FUSEC_DETAIL_ATOMIC(atom_add, FusecAdd, f64, FusecF64)
+FUSEC_DETAIL_ATOMIC(atom_max, FusecMax, i32, FusecI32)
+FUSEC_DETAIL_ATOMIC(atom_max, FusecMax, u32, FusecU32)
+FUSEC_DETAIL_ATOMIC(atom_max, FusecMax, i64, FusecI64)
+FUSEC_DETAIL_ATOMIC(atom_min, FusecMin, i32, FusecI32)
+FUSEC_DETAIL_ATOMIC(atom_min, FusecMin, u32, FusecU32)
+FUSEC_DETAIL_ATOMIC(atom_min, FusecMin, i64, FusecI64)
+#undef FUSEC_DETAIL_ATOMIC
+template <class I>
+FUSEC_DEVICE u32 atom_cas(u32 *p, I off, u32 cmp, u32 v, FUSEC_DETAIL_LINE) {
+  return (u32)fusec_emu->atomic(FusecCas, FusecU32,
+                                fusec_detail::address(p, off), v, cmp, line);
+}
+template <class I>
+FUSEC_DEVICE u64 atom_cas(u64 *p, I off, u64 cmp, u64 v, FUSEC_DETAIL_LINE) {
+  return fusec_emu->atomic(FusecCas, FusecU64, fusec_detail::address(p, off), v,
+                           cmp, line);
+}
+template <class I>
+FUSEC_DEVICE u32 ticket(u32 *p, I off, u32 n, FUSEC_DETAIL_LINE) {
+  return (u32)fusec_emu->atomic(FusecTicket, FusecU32,
+                                fusec_detail::address(p, off), n, 0, line);
+}
+
+//===-- Tensor cores and asynchronous copies ------------------------------===//
+
+FUSEC_DEVICE void mma_f16(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2],
+                          FUSEC_DETAIL_LINE) {
+  fusec_emu->mma(FusecMmaF16, d, a, b, line);
+}
+FUSEC_DEVICE void mma_bf16(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2],
+                           FUSEC_DETAIL_LINE) {
+  fusec_emu->mma(FusecMmaBF16, d, a, b, line);
+}
+FUSEC_DEVICE void mma_tf32(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2],
+                           FUSEC_DETAIL_LINE) {
+  fusec_emu->mma(FusecMmaTF32, d, a, b, line);
+}
+template <class T>
+FUSEC_DEVICE void ldmatrix_x4(u32 (&r)[4], FusecShared<T> s, i32 i,
+                              FUSEC_DETAIL_LINE) {
+  static_assert(sizeof(T) == 2, "ldmatrix moves 16-bit elements");
+  fusec_emu->ldmatrix(r, 4, false, fusec_detail::at(s, i), line);
+}
+template <class T>
+FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], FusecShared<T> s, i32 i,
+                                    FUSEC_DETAIL_LINE) {
+  static_assert(sizeof(T) == 2, "ldmatrix moves 16-bit elements");
+  fusec_emu->ldmatrix(r, 4, true, fusec_detail::at(s, i), line);
+}
+#define FUSEC_DETAIL_CP_ASYNC(bytes)                                           \
+  template <class T, class I>                                                  \
+  FUSEC_DEVICE void cp_async##bytes(FusecShared<T> s, i32 i,                   \
+                                    const fusec_detail::Same<T> *p, I off,     \
+                                    bool pred, FUSEC_DETAIL_LINE) {            \
+    fusec_emu->cpAsync(fusec_detail::at(s, i), fusec_detail::address(p, off),  \
+                       bytes, pred, line);                                     \
+  }
+FUSEC_DETAIL_CP_ASYNC(16)
+FUSEC_DETAIL_CP_ASYNC(8)
+FUSEC_DETAIL_CP_ASYNC(4)
+#undef FUSEC_DETAIL_CP_ASYNC
+FUSEC_DEVICE void cp_async_commit(FUSEC_DETAIL_LINE) {
+  fusec_emu->cpAsyncCommit(line);
+}
+template <i32 N>
+FUSEC_DEVICE void cp_async_wait(FUSEC_DETAIL_LINE) {
+  fusec_emu->cpAsyncWait(N, line);
+}
+
+//===-- Mathematics -------------------------------------------------------===//
+
+#define FUSEC_DETAIL_MATH1(name, fn)                                           \
+  FUSEC_DEVICE f32 m_##name(f32 x) { return __builtin_##fn##f(x); }            \
+  FUSEC_DEVICE f64 m_##name(f64 x) { return __builtin_##fn(x); }
+#define FUSEC_DETAIL_MATH2(name, fn)                                           \
+  FUSEC_DEVICE f32 m_##name(f32 x, f32 y) { return __builtin_##fn##f(x, y); }  \
+  FUSEC_DEVICE f64 m_##name(f64 x, f64 y) { return __builtin_##fn(x, y); }
+FUSEC_DETAIL_MATH1(exp, exp)
+FUSEC_DETAIL_MATH1(exp2, exp2)
+FUSEC_DETAIL_MATH1(expm1, expm1)
+FUSEC_DETAIL_MATH1(log, log)
+FUSEC_DETAIL_MATH1(log2, log2)
+FUSEC_DETAIL_MATH1(log1p, log1p)
+FUSEC_DETAIL_MATH1(sqrt, sqrt)
+FUSEC_DETAIL_MATH1(sin, sin)
+FUSEC_DETAIL_MATH1(cos, cos)
+FUSEC_DETAIL_MATH1(tan, tan)
+FUSEC_DETAIL_MATH1(asin, asin)
+FUSEC_DETAIL_MATH1(acos, acos)
+FUSEC_DETAIL_MATH1(atan, atan)
+FUSEC_DETAIL_MATH1(sinh, sinh)
+FUSEC_DETAIL_MATH1(cosh, cosh)
+FUSEC_DETAIL_MATH1(tanh, tanh)
+FUSEC_DETAIL_MATH1(asinh, asinh)
+FUSEC_DETAIL_MATH1(acosh, acosh)
+FUSEC_DETAIL_MATH1(atanh, atanh)
+FUSEC_DETAIL_MATH1(erf, erf)
+FUSEC_DETAIL_MATH1(cbrt, cbrt)
+FUSEC_DETAIL_MATH1(floor, floor)
+FUSEC_DETAIL_MATH1(ceil, ceil)
+FUSEC_DETAIL_MATH1(trunc, trunc)
+FUSEC_DETAIL_MATH1(rint, rint)
+FUSEC_DETAIL_MATH1(abs, fabs)
+FUSEC_DETAIL_MATH2(atan2, atan2)
+FUSEC_DETAIL_MATH2(pow, pow)
+FUSEC_DETAIL_MATH2(fmod, fmod)
+FUSEC_DETAIL_MATH2(copysign, copysign)
+#undef FUSEC_DETAIL_MATH1
+#undef FUSEC_DETAIL_MATH2
+
+FUSEC_DEVICE f32 m_rsqrt(f32 x) { return (f32)(1.0 / __builtin_sqrt((f64)x)); }
+FUSEC_DEVICE f64 m_rsqrt(f64 x) { return 1.0 / __builtin_sqrt(x); }
+FUSEC_DEVICE f32 m_fma(f32 x, f32 y, f32 z) { return __builtin_fmaf(x, y, z); }
+FUSEC_DEVICE f64 m_fma(f64 x, f64 y, f64 z) { return __builtin_fma(x, y, z); }
+FUSEC_DEVICE bool m_isnan(f32 x) { return x != x; }
+FUSEC_DEVICE bool m_isnan(f64 x) { return x != x; }
+FUSEC_DEVICE f64 m_max(f64 x, f64 y) {
+  return x != x || y != y ? as_f64(0x7ff8000000000000ull)
+         : x == y         ? as_f64(as_u64(x) & as_u64(y))
+         : x > y          ? x
+                          : y;
+}
+FUSEC_DEVICE f64 m_min(f64 x, f64 y) {
+  return x != x || y != y ? as_f64(0x7ff8000000000000ull)
+         : x == y         ? as_f64(as_u64(x) | as_u64(y))
+         : x < y          ? x
+                          : y;
+}
+FUSEC_DEVICE f32 m_max(f32 x, f32 y) {
+  return x != x || y != y ? as_f32(0x7fffffffu)
+         : x == y         ? as_f32(as_u32(x) & as_u32(y))
+         : x > y          ? x
+                          : y;
+}
+FUSEC_DEVICE f32 m_min(f32 x, f32 y) {
+  return x != x || y != y ? as_f32(0x7fffffffu)
+         : x == y         ? as_f32(as_u32(x) | as_u32(y))
+         : x < y          ? x
+                          : y;
+}
+
+//===-- Integers ----------------------------------------------------------===//
+
+template <class T>
+FUSEC_DEVICE T i_add(T x, fusec_detail::Same<T> y) {
+  return (T)((u64)x + (u64)y);
+}
+template <class T>
+FUSEC_DEVICE T i_sub(T x, fusec_detail::Same<T> y) {
+  return (T)((u64)x - (u64)y);
+}
+template <class T>
+FUSEC_DEVICE T i_mul(T x, fusec_detail::Same<T> y) {
+  return (T)((u64)x * (u64)y);
+}
+template <class T>
+FUSEC_DEVICE T i_neg(T x) {
+  return (T)(0 - (u64)x);
+}
+template <class T>
+FUSEC_DEVICE T i_abs(T x) {
+  return x < 0 ? i_neg(x) : x;
+}
+template <class T>
+FUSEC_DEVICE T i_min(T x, fusec_detail::Same<T> y) {
+  return x < y ? x : y;
+}
+template <class T>
+FUSEC_DEVICE T i_max(T x, fusec_detail::Same<T> y) {
+  return x > y ? x : y;
+}
+template <class T>
+FUSEC_DEVICE T i_div(T x, fusec_detail::Same<T> y) {
+  if (y == 0)
+    return 0;
+  if (fusec_detail::Limits<T>::isSigned && y == (T)-1)
+    return i_neg(x);
+  return (T)(x / y);
+}
+template <class T>
+FUSEC_DEVICE T i_rem(T x, fusec_detail::Same<T> y) {
+  if (y == 0)
+    return x;
+  if (fusec_detail::Limits<T>::isSigned && y == (T)-1)
+    return 0;
+  return (T)(x % y);
+}
+template <class T>
+FUSEC_DEVICE T i_shl(T x, fusec_detail::Same<T> n) {
+  constexpr u64 width = 8 * sizeof(T);
+  return (u64)n >= width ? (T)0 : (T)((u64)x << (u32)n);
+}
+template <class T>
+FUSEC_DEVICE T i_shr(T x, fusec_detail::Same<T> n) {
+  constexpr u64 width = 8 * sizeof(T);
+  return (u64)n >= width ? (T)(x < 0 ? -1 : 0) : (T)(x >> (u32)n);
+}
+template <class T>
+FUSEC_DEVICE T i_ushr(T x, fusec_detail::Same<T> n) {
+  constexpr u64 width = 8 * sizeof(T);
+  using U = fusec_detail::UInt<sizeof(T)>;
+  return (u64)n >= width ? (T)0 : (T)((U)x >> (u32)n);
+}
+FUSEC_DEVICE u32 i_mulhi(u32 x, u32 y) { return (u32)((u64)x * y >> 32); }
+FUSEC_DEVICE u64 i_mulhi(u64 x, u64 y) {
+  return (u64)((unsigned __int128)x * y >> 64);
+}
+
+#endif // FUSEC_EMU_API_ONLY
+#endif // FUSEC_PRELUDE_EMULATOR_H

@@ -1,0 +1,835 @@
+//===- prelude_cuda.cuh - what generated kernels may call -----*- CUDA -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The private prelude for NVRTC and nvcc (C++17, sm_80 and later, no header,
+// -fmad=false). Generated kernels and device headers call only these names, so
+// that the emulator can run the same text with prelude_emulator.h, which has
+// the same names with checks behind them.
+//
+// Conventions
+//  * Blocks are one-dimensional. Ids and counts are i32, offsets i32 or i64.
+//  * A vector access `ld<V>(dst, r, p, off)` acts only where r % V == 0 and
+//    then moves elements p[off, off+V) to dst[r, r+V) in accesses of at most
+//    16 bytes, each naturally aligned. V is a power of two.
+//  * Memory behind a `const T *` is not written by anyone while the kernel
+//    runs (it is read with ld.global.nc). What a kernel both reads and writes
+//    is passed as `T *`.
+//  * f16, bf16, f8e4m3 and f8e5m2 are storage types; arithmetic is in f32.
+//    Conversions round to nearest even. f8e4m3 is the finite (FN) type:
+//    overflow gives NaN; f8e5m2 overflows to infinity; `from_f32_sat` clamps
+//    both, infinities too, to the largest finite value. NaN stays NaN.
+//  * Integers wrap. x / 0 = 0, x % 0 = x, MIN / -1 = MIN, MIN % -1 = 0. A
+//    shift by the width or more (or a negative amount) gives 0, or the sign
+//    for an arithmetic right shift.
+//  * Warp functions are called by all lanes of a warp, barriers by all threads
+//    of the block, or of the named group.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_PRELUDE_CUDA_CUH
+#define FUSEC_PRELUDE_CUDA_CUH
+
+// A kernel uses a few of these functions and leaves the rest unused; integer
+// templates compare unsigned values with zero.
+#pragma nv_diag_suppress 177, 186
+
+using i8 = signed char;
+using i16 = short;
+using i32 = int;
+using i64 = long long;
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using f32 = float;
+using f64 = double;
+struct f16 {
+  u16 bits;
+};
+struct bf16 {
+  u16 bits;
+};
+struct f8e4m3 {
+  u8 bits;
+};
+struct f8e5m2 {
+  u8 bits;
+};
+
+#define FUSEC_DEVICE static __device__ __forceinline__
+#define FUSEC_UNROLL _Pragma("unroll")
+#define FUSEC_KERNEL(name, threads)                                            \
+  extern "C" __global__ void __launch_bounds__(threads) name
+#define FUSEC_EXPORT(name)
+#define FUSEC_SHARED(T, name, count) __shared__ __align__(128) T name[count]
+/// Dynamic shared memory seen as `T`, from its start or from a byte offset
+/// that is a multiple of 16.
+#define FUSEC_SHARED_DYN(T, name) FUSEC_SHARED_DYN_AT(T, name, 0)
+#define FUSEC_SHARED_DYN_AT(T, name, byteOffset)                               \
+  extern __shared__ __align__(1024) u8 fusec_dynamic_shared[];                 \
+  T *const name = reinterpret_cast<T *>(fusec_dynamic_shared + (byteOffset))
+/// The type of a shared array as a parameter of a device function, and the
+/// part of a shared array that starts at element i.
+#define FUSEC_SHARED_PTR(T) T *
+template <class T> FUSEC_DEVICE T *shared_at(T *s, i32 i) { return s + i; }
+
+//===-- Bits --------------------------------------------------------------===//
+
+FUSEC_DEVICE f32 as_f32(u32 x) { return __uint_as_float(x); }
+FUSEC_DEVICE u32 as_u32(f32 x) { return __float_as_uint(x); }
+FUSEC_DEVICE f64 as_f64(u64 x) { return __longlong_as_double((i64)x); }
+FUSEC_DEVICE u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }
+
+namespace fusec_detail {
+template <class T>
+struct Id {
+  using type = T;
+};
+/// A parameter type from which nothing is deduced.
+template <class T>
+using Same = typename Id<T>::type;
+template <bool C, class A, class B>
+struct Cond {
+  using type = A;
+};
+template <class A, class B>
+struct Cond<false, A, B> {
+  using type = B;
+};
+template <i32 Bytes>
+using UInt = typename Cond<
+    Bytes == 1, u8,
+    typename Cond<Bytes == 2, u16,
+                  typename Cond<Bytes == 4, u32, u64>::type>::type>::type;
+
+/// Raw<T>: an element as an unsigned integer of its size.
+template <class T>
+struct Raw {
+  using U = UInt<sizeof(T)>;
+  FUSEC_DEVICE U to(T x) { return (U)x; }
+  FUSEC_DEVICE T from(U x) { return (T)x; }
+};
+template <class T, class Bits>
+struct RawStruct {
+  using U = Bits;
+  FUSEC_DEVICE U to(T x) { return x.bits; }
+  FUSEC_DEVICE T from(U x) { return T{x}; }
+};
+template <>
+struct Raw<f16> : RawStruct<f16, u16> {};
+template <>
+struct Raw<bf16> : RawStruct<bf16, u16> {};
+template <>
+struct Raw<f8e4m3> : RawStruct<f8e4m3, u8> {};
+template <>
+struct Raw<f8e5m2> : RawStruct<f8e5m2, u8> {};
+template <>
+struct Raw<f32> {
+  using U = u32;
+  FUSEC_DEVICE U to(f32 x) { return as_u32(x); }
+  FUSEC_DEVICE f32 from(U x) { return as_f32(x); }
+};
+template <>
+struct Raw<f64> {
+  using U = u64;
+  FUSEC_DEVICE U to(f64 x) { return as_u64(x); }
+  FUSEC_DEVICE f64 from(U x) { return as_f64(x); }
+};
+} // namespace fusec_detail
+
+/// An element of type T from its bit pattern, and back.
+template <class T>
+FUSEC_DEVICE T from_bits(typename fusec_detail::Raw<T>::U x) {
+  return fusec_detail::Raw<T>::from(x);
+}
+template <class T>
+FUSEC_DEVICE auto to_bits(T x) {
+  return fusec_detail::Raw<T>::to(x);
+}
+
+//===-- Conversions -------------------------------------------------------===//
+
+FUSEC_DEVICE f32 to_f32(f32 x) { return x; }
+FUSEC_DEVICE f32 to_f32(f16 x) {
+  f32 r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));
+  return r;
+}
+FUSEC_DEVICE f32 to_f32(bf16 x) { return as_f32((u32)x.bits << 16); }
+FUSEC_DEVICE f32 to_f32(f8e5m2 x) { return to_f32(f16{(u16)(x.bits << 8)}); }
+FUSEC_DEVICE f32 to_f32(f8e4m3 x) {
+  // As f16 the exponent bias is 15 instead of 7: scale by 2^8, exact also for
+  // denormals.
+  f32 r = to_f32(f16{(u16)((x.bits & 0x7f) << 7)}) * 256.0f;
+  u32 sign = (u32)(x.bits & 0x80) << 24;
+  return (x.bits & 0x7f) == 0x7f ? as_f32(0x7fffffffu)
+                                 : as_f32(as_u32(r) | sign);
+}
+FUSEC_DEVICE f32 to_f32(f64 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(i64 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(i32 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(i16 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(i8 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(u64 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(u32 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(u16 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(u8 x) { return (f32)x; }
+FUSEC_DEVICE f32 to_f32(bool x) { return x ? 1.0f : 0.0f; }
+
+FUSEC_DEVICE f64 to_f64(f64 x) { return x; }
+FUSEC_DEVICE f64 to_f64(i64 x) { return (f64)x; }
+FUSEC_DEVICE f64 to_f64(u64 x) { return (f64)x; }
+FUSEC_DEVICE f64 to_f64(i32 x) { return (f64)x; }
+FUSEC_DEVICE f64 to_f64(u32 x) { return (f64)x; }
+/// Every other element type is exact in f32.
+template <class T>
+FUSEC_DEVICE f64 to_f64(T x) {
+  return (f64)to_f32(x);
+}
+
+namespace fusec_detail {
+/// |x| -> the code of an 8-bit float with M fraction bits; `MaxCode` is the
+/// largest finite code and `Overflow` what lies past it.
+template <i32 M, i32 Bias, u32 MaxCode, u32 Overflow>
+FUSEC_DEVICE u8 encode8(f32 x, bool sat) {
+  u32 sign = (as_u32(x) >> 24) & 0x80u;
+  u32 u = as_u32(x) & 0x7fffffffu;
+  u32 code;
+  if (u > 0x7f800000u)
+    return (u8)(sign | 0x7fu);
+  if (u < (u32)(128 - Bias) << 23) {
+    // Denormal: adding 2^23 quanta makes the f32 adder round to the quantum.
+    const u32 magic = (u32)(127 + 24 - Bias - M) << 23;
+    code = as_u32(as_f32(u) + as_f32(magic)) - magic;
+  } else {
+    u += ((u >> (23 - M)) & 1u) + (1u << (22 - M)) - 1u;
+    code = (u >> (23 - M)) - ((u32)(127 - Bias) << M);
+  }
+  if (code > MaxCode)
+    code = sat ? MaxCode : Overflow;
+  return (u8)(sign | code);
+}
+
+template <class T>
+struct FromF32;
+template <>
+struct FromF32<f64> {
+  FUSEC_DEVICE f64 get(f32 x, bool) { return (f64)x; }
+};
+template <>
+struct FromF32<f32> {
+  FUSEC_DEVICE f32 get(f32 x, bool) { return x; }
+};
+template <>
+struct FromF32<f16> {
+  FUSEC_DEVICE f16 get(f32 x, bool sat) {
+    f16 r;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+    if (sat && (r.bits & 0x7fff) == 0x7c00)
+      r.bits -= 1;
+    return r;
+  }
+};
+template <>
+struct FromF32<bf16> {
+  FUSEC_DEVICE bf16 get(f32 x, bool sat) {
+    bf16 r;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+    if (sat && (r.bits & 0x7fff) == 0x7f80)
+      r.bits -= 1;
+    return r;
+  }
+};
+template <>
+struct FromF32<f8e4m3> {
+  FUSEC_DEVICE f8e4m3 get(f32 x, bool sat) {
+    return {encode8<3, 7, 0x7e, 0x7f>(x, sat)};
+  }
+};
+template <>
+struct FromF32<f8e5m2> {
+  FUSEC_DEVICE f8e5m2 get(f32 x, bool sat) {
+    return {encode8<2, 15, 0x7b, 0x7c>(x, sat)};
+  }
+};
+
+template <class T>
+struct FromF64 {
+  /// Rounds to odd in f32 first: a second rounding to at most 22 bits is then
+  /// as if done at once.
+  FUSEC_DEVICE T get(f64 x) {
+    f32 r = __double2float_rz(x);
+    if ((f64)r != x)
+      r = as_f32(as_u32(r) | 1u);
+    return FromF32<T>::get(r, false);
+  }
+};
+template <>
+struct FromF64<f64> {
+  FUSEC_DEVICE f64 get(f64 x) { return x; }
+};
+template <>
+struct FromF64<f32> {
+  FUSEC_DEVICE f32 get(f64 x) { return (f32)x; }
+};
+} // namespace fusec_detail
+
+template <class T>
+FUSEC_DEVICE T from_f32(f32 x) {
+  return fusec_detail::FromF32<T>::get(x, false);
+}
+template <class T>
+FUSEC_DEVICE T from_f32_sat(f32 x) {
+  return fusec_detail::FromF32<T>::get(x, true);
+}
+template <class T>
+FUSEC_DEVICE T from_f64(f64 x) {
+  return fusec_detail::FromF64<T>::get(x);
+}
+
+namespace fusec_detail {
+template <class T>
+struct Limits {
+  static constexpr bool isSigned = (T)-1 < (T)0;
+  static constexpr i32 width = 8 * sizeof(T);
+  static constexpr T min =
+      isSigned ? (T)((UInt<sizeof(T)>)1 << (width - 1)) : (T)0;
+  static constexpr T max = (T) ~(UInt<sizeof(T)>)min;
+};
+} // namespace fusec_detail
+
+/// Float to integer: truncates, clamps to the range of T, NaN gives 0.
+template <class T, class F>
+FUSEC_DEVICE T cvt_sat(F x) {
+  using L = fusec_detail::Limits<T>;
+  // The bounds are powers of two (or 0), so they are exact in F.
+  const F high = (F)2 * (F)((u64)1 << (L::width - 1 - L::isSigned));
+  const F low = L::isSigned ? -high : (F)0;
+  if (!(x == x))
+    return 0;
+  if (x >= high)
+    return L::max;
+  if (x <= low)
+    return L::min;
+  return (T)x;
+}
+
+/// tf32 bits of x, rounded to nearest, ties away from zero.
+FUSEC_DEVICE u32 to_tf32(f32 x) {
+  u32 r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+  return r;
+}
+
+/// Two 16-bit elements in a word, the first one low.
+FUSEC_DEVICE u32 pack2(f16 lo, f16 hi) { return lo.bits | (u32)hi.bits << 16; }
+FUSEC_DEVICE u32 pack2(bf16 lo, bf16 hi) {
+  return lo.bits | (u32)hi.bits << 16;
+}
+FUSEC_DEVICE void unpack2(u32 x, f16 &lo, f16 &hi) {
+  lo.bits = (u16)x;
+  hi.bits = (u16)(x >> 16);
+}
+FUSEC_DEVICE void unpack2(u32 x, bf16 &lo, bf16 &hi) {
+  lo.bits = (u16)x;
+  hi.bits = (u16)(x >> 16);
+}
+
+//===-- Ids ---------------------------------------------------------------===//
+
+FUSEC_DEVICE i32 tid() { return (i32)threadIdx.x; }
+FUSEC_DEVICE i32 lane() { return (i32)(threadIdx.x & 31u); }
+FUSEC_DEVICE i32 warp() { return (i32)(threadIdx.x >> 5); }
+FUSEC_DEVICE i32 nthreads() { return (i32)blockDim.x; }
+FUSEC_DEVICE i32 cta_x() { return (i32)blockIdx.x; }
+FUSEC_DEVICE i32 cta_y() { return (i32)blockIdx.y; }
+FUSEC_DEVICE i32 cta_z() { return (i32)blockIdx.z; }
+FUSEC_DEVICE i32 ncta_x() { return (i32)gridDim.x; }
+FUSEC_DEVICE i32 ncta_y() { return (i32)gridDim.y; }
+FUSEC_DEVICE i32 ncta_z() { return (i32)gridDim.z; }
+
+//===-- Memory ------------------------------------------------------------===//
+
+namespace fusec_detail {
+/// Moves B <= 16 bytes between memory and 32-bit words. `ReadOnly` loads go
+/// through ld.global.nc, which the compiler may also merge and move.
+template <i32 B, bool ReadOnly>
+FUSEC_DEVICE void loadWords(const void *p, u32 *w) {
+  if constexpr (B == 16) {
+    uint4 v = ReadOnly ? __ldg((const uint4 *)p) : *(const uint4 *)p;
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+  } else if constexpr (B == 8) {
+    uint2 v = ReadOnly ? __ldg((const uint2 *)p) : *(const uint2 *)p;
+    w[0] = v.x, w[1] = v.y;
+  } else {
+    using U = UInt<B>;
+    w[0] = ReadOnly ? __ldg((const U *)p) : *(const U *)p;
+  }
+}
+template <i32 B>
+FUSEC_DEVICE void storeWords(void *p, const u32 *w) {
+  if constexpr (B == 16)
+    *(uint4 *)p = make_uint4(w[0], w[1], w[2], w[3]);
+  else if constexpr (B == 8)
+    *(uint2 *)p = make_uint2(w[0], w[1]);
+  else
+    *(UInt<B> *)p = (UInt<B>)w[0];
+}
+
+/// Element k of a run of words, and the inverse into zeroed words.
+template <class T>
+FUSEC_DEVICE T unpackElement(const u32 *w, i32 k) {
+  using U = typename Raw<T>::U;
+  if constexpr (sizeof(T) == 8)
+    return Raw<T>::from((u64)w[2 * k] | (u64)w[2 * k + 1] << 32);
+  else
+    return Raw<T>::from(
+        (U)(w[k * (i32)sizeof(T) / 4] >> (8 * ((k * (i32)sizeof(T)) & 3))));
+}
+template <class T>
+FUSEC_DEVICE void packElement(u32 *w, i32 k, T x) {
+  if constexpr (sizeof(T) == 8) {
+    w[2 * k] = (u32)Raw<T>::to(x);
+    w[2 * k + 1] = (u32)(Raw<T>::to(x) >> 32);
+  } else {
+    w[k * (i32)sizeof(T) / 4] |= (u32)Raw<T>::to(x)
+                                 << (8 * ((k * (i32)sizeof(T)) & 3));
+  }
+}
+
+template <i32 V, class T>
+struct Split {
+  static_assert(V > 0 && (V & (V - 1)) == 0, "V is a power of two");
+  static constexpr i32 bytes = V * (i32)sizeof(T);
+  static constexpr i32 chunk = bytes < 16 ? bytes : 16;
+  static constexpr i32 perChunk = chunk / (i32)sizeof(T);
+};
+
+template <i32 V, bool ReadOnly, class T>
+FUSEC_DEVICE void loadVector(T *dst, const T *p) {
+  using S = Split<V, T>;
+  FUSEC_UNROLL
+  for (i32 c = 0; c < V; c += S::perChunk) {
+    u32 w[4];
+    loadWords<S::chunk, ReadOnly>(p + c, w);
+    FUSEC_UNROLL
+    for (i32 k = 0; k < S::perChunk; ++k)
+      dst[c + k] = unpackElement<T>(w, k);
+  }
+}
+template <i32 V, class T>
+FUSEC_DEVICE void storeVector(T *p, const T *src) {
+  using S = Split<V, T>;
+  FUSEC_UNROLL
+  for (i32 c = 0; c < V; c += S::perChunk) {
+    u32 w[4] = {0, 0, 0, 0};
+    FUSEC_UNROLL
+    for (i32 k = 0; k < S::perChunk; ++k)
+      packElement<T>(w, k, src[c + k]);
+    storeWords<S::chunk>(p + c, w);
+  }
+}
+} // namespace fusec_detail
+
+/// ld<V>: see the conventions. The `T *` form reads memory that the kernel
+/// also writes.
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void ld(T (&dst)[N], i32 r, const T *p, I off) {
+  if (r % V == 0)
+    fusec_detail::loadVector<V, true>(dst + r, p + off);
+}
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void ld(T (&dst)[N], i32 r, T *p, I off) {
+  if (r % V == 0)
+    fusec_detail::loadVector<V, false>(dst + r, (const T *)(p + off));
+}
+/// As `ld` where `mask` holds; elsewhere the V registers become `other`.
+template <i32 V, class T, i32 N, class P, class I>
+FUSEC_DEVICE void ldm(T (&dst)[N], i32 r, P *p, I off, bool mask,
+                      fusec_detail::Same<T> other) {
+  if (r % V != 0)
+    return;
+  if (mask) {
+    ld<V>(dst, r, p, off);
+  } else {
+    FUSEC_UNROLL
+    for (i32 k = 0; k < V; ++k)
+      dst[r + k] = other;
+  }
+}
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void st(T *p, I off, const T (&src)[N], i32 r) {
+  if (r % V == 0)
+    fusec_detail::storeVector<V>(p + off, src + r);
+}
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void stm(T *p, I off, const T (&src)[N], i32 r, bool mask) {
+  if (r % V == 0 && mask)
+    fusec_detail::storeVector<V>(p + off, src + r);
+}
+template <class T, class I>
+FUSEC_DEVICE T ld1(const T *p, I off) {
+  T r;
+  fusec_detail::loadVector<1, true>(&r, p + off);
+  return r;
+}
+template <class T, class I>
+FUSEC_DEVICE T ld1(T *p, I off) {
+  T r;
+  fusec_detail::loadVector<1, false>(&r, (const T *)(p + off));
+  return r;
+}
+template <class T, class I>
+FUSEC_DEVICE T ldm1(const T *p, I off, bool mask, fusec_detail::Same<T> other) {
+  T r = other;
+  if (mask)
+    r = ld1(p, off);
+  return r;
+}
+template <class T, class I>
+FUSEC_DEVICE T ldm1(T *p, I off, bool mask, fusec_detail::Same<T> other) {
+  T r = other;
+  if (mask)
+    r = ld1(p, off);
+  return r;
+}
+template <class T, class I>
+FUSEC_DEVICE void st1(T *p, I off, fusec_detail::Same<T> v) {
+  p[off] = v;
+}
+template <class T, class I>
+FUSEC_DEVICE void stm1(T *p, I off, fusec_detail::Same<T> v, bool mask) {
+  if (mask)
+    p[off] = v;
+}
+
+/// Shared memory: scalar and vector forms.
+template <class T>
+FUSEC_DEVICE T lds(const T *s, i32 i) {
+  return s[i];
+}
+template <class T>
+FUSEC_DEVICE void sts(T *s, i32 i, fusec_detail::Same<T> v) {
+  s[i] = v;
+}
+template <i32 V, class T, i32 N>
+FUSEC_DEVICE void lds(T (&dst)[N], i32 r, const T *s, i32 i) {
+  if (r % V == 0)
+    fusec_detail::loadVector<V, false>(dst + r, s + i);
+}
+template <i32 V, class T, i32 N>
+FUSEC_DEVICE void sts(T *s, i32 i, const T (&src)[N], i32 r) {
+  if (r % V == 0)
+    fusec_detail::storeVector<V>(s + i, src + r);
+}
+
+//===-- Synchronisation ---------------------------------------------------===//
+
+FUSEC_DEVICE void bar() { __syncthreads(); }
+/// Waits for `threads` threads (a multiple of 32) at barrier id 1..15.
+FUSEC_DEVICE void bar_named(i32 id, i32 threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+FUSEC_DEVICE void bar_warp() { __syncwarp(); }
+FUSEC_DEVICE void fence_gpu() { __threadfence(); }
+
+//===-- Warp --------------------------------------------------------------===//
+
+#define FUSEC_DETAIL_SHFL(name, intrinsic)                                     \
+  template <class T>                                                           \
+  FUSEC_DEVICE T name(T v, i32 arg) {                                          \
+    using R = fusec_detail::Raw<T>;                                            \
+    if constexpr (sizeof(T) == 8)                                              \
+      return R::from((u64)intrinsic(0xffffffffu, (u64)R::to(v), arg));         \
+    else                                                                       \
+      return R::from(                                                          \
+          (typename R::U)intrinsic(0xffffffffu, (u32)R::to(v), arg));          \
+  }
+FUSEC_DETAIL_SHFL(shfl_xor, __shfl_xor_sync)
+FUSEC_DETAIL_SHFL(shfl_idx, __shfl_sync)
+FUSEC_DETAIL_SHFL(shfl_down, __shfl_down_sync)
+FUSEC_DETAIL_SHFL(shfl_up, __shfl_up_sync)
+#undef FUSEC_DETAIL_SHFL
+
+// CUDA still declares removed intrinsics of these three names.
+#define ballot(p) fusec_ballot(p)
+#define any(p) fusec_any(p)
+#define all(p) fusec_all(p)
+FUSEC_DEVICE u32 ballot(bool p) { return __ballot_sync(0xffffffffu, p); }
+FUSEC_DEVICE bool any(bool p) { return __any_sync(0xffffffffu, p); }
+FUSEC_DEVICE bool all(bool p) { return __all_sync(0xffffffffu, p); }
+
+//===-- Atomics (global, relaxed, GPU scope; the old value is returned)
+//----===//
+
+template <class I>
+FUSEC_DEVICE i32 atom_add(i32 *p, I off, i32 v) {
+  return atomicAdd(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE u32 atom_add(u32 *p, I off, u32 v) {
+  return atomicAdd(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE i64 atom_add(i64 *p, I off, i64 v) {
+  return (i64)atomicAdd((u64 *)(p + off), (u64)v);
+}
+template <class I>
+FUSEC_DEVICE f32 atom_add(f32 *p, I off, f32 v) {
+  return atomicAdd(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE f64 atom_add(f64 *p, I off, f64 v) {
+  return atomicAdd(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE i32 atom_max(i32 *p, I off, i32 v) {
+  return atomicMax(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE u32 atom_max(u32 *p, I off, u32 v) {
+  return atomicMax(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE i64 atom_max(i64 *p, I off, i64 v) {
+  return atomicMax(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE i32 atom_min(i32 *p, I off, i32 v) {
+  return atomicMin(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE u32 atom_min(u32 *p, I off, u32 v) {
+  return atomicMin(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE i64 atom_min(i64 *p, I off, i64 v) {
+  return atomicMin(p + off, v);
+}
+template <class I>
+FUSEC_DEVICE u32 atom_cas(u32 *p, I off, u32 cmp, u32 v) {
+  return atomicCAS(p + off, cmp, v);
+}
+template <class I>
+FUSEC_DEVICE u64 atom_cas(u64 *p, I off, u64 cmp, u64 v) {
+  return atomicCAS(p + off, cmp, v);
+}
+
+/// Takes one of n tickets: returns 0, 1, .., n-1 and then starts again at 0,
+/// so that a counter that was zero is zero after n calls. Acquires and
+/// releases at GPU scope: who draws n-1 sees what all others wrote before.
+template <class I>
+FUSEC_DEVICE u32 ticket(u32 *p, I off, u32 n) {
+  u32 old;
+  asm volatile("{\n\t.reg .u64 a;\n\tcvta.to.global.u64 a, %1;\n\t"
+               "atom.acq_rel.gpu.global.inc.u32 %0, [a], %2;\n\t}"
+               : "=r"(old)
+               : "l"(p + off), "r"(n - 1u)
+               : "memory");
+  return old;
+}
+
+//===-- Tensor cores ------------------------------------------------------===//
+
+namespace fusec_detail {
+FUSEC_DEVICE u32 sharedAddress(const void *p) {
+  return (u32)__cvta_generic_to_shared(p);
+}
+} // namespace fusec_detail
+
+#define FUSEC_DETAIL_MMA(name, shape_types)                                    \
+  FUSEC_DEVICE void name(f32(&d)[4], const u32(&a)[4], const u32(&b)[2]) {     \
+    asm volatile("mma.sync.aligned." shape_types                               \
+                 " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"      \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])              \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),      \
+                   "r"(b[1]));                                                 \
+  }
+/// d += a * b on one warp; PTX fragment layouts.
+FUSEC_DETAIL_MMA(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32")
+FUSEC_DETAIL_MMA(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
+FUSEC_DETAIL_MMA(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
+#undef FUSEC_DETAIL_MMA
+
+/// Four 8x8 tiles of 16-bit elements; lane l names row l % 8 of tile l / 8 by
+/// the index of its first element (16-byte aligned).
+template <class T>
+FUSEC_DEVICE void ldmatrix_x4(u32 (&r)[4], const T *s, i32 i) {
+  static_assert(sizeof(T) == 2, "ldmatrix moves 16-bit elements");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(fusec_detail::sharedAddress(s + i))
+               : "memory");
+}
+template <class T>
+FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], const T *s, i32 i) {
+  static_assert(sizeof(T) == 2, "ldmatrix moves 16-bit elements");
+  asm volatile(
+      "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+      : "r"(fusec_detail::sharedAddress(s + i))
+      : "memory");
+}
+
+#define FUSEC_DETAIL_CP_ASYNC(bytes, cache)                                    \
+  template <class T, class I>                                                  \
+  FUSEC_DEVICE void cp_async##bytes(                                           \
+      T *s, i32 i, const fusec_detail::Same<T> *p, I off, bool pred) {         \
+    asm volatile("cp.async." cache ".shared.global [%0], [%1], " #bytes        \
+                 ", %2;" ::"r"(fusec_detail::sharedAddress(s + i)),            \
+                 "l"(__cvta_generic_to_global(p + (pred ? off : (I)0))),       \
+                 "r"(pred ? bytes : 0)                                         \
+                 : "memory");                                                  \
+  }
+/// Copies 16, 8 or 4 bytes from p[off..] to s[i..] in the background; writes
+/// zeros when !pred (then `off` may be anything, `p` stays a real pointer).
+/// The data may be read after the wait, by other threads after a barrier too.
+FUSEC_DETAIL_CP_ASYNC(16, "cg")
+FUSEC_DETAIL_CP_ASYNC(8, "ca")
+FUSEC_DETAIL_CP_ASYNC(4, "ca")
+#undef FUSEC_DETAIL_CP_ASYNC
+/// Closes a group of copies; `cp_async_wait<N>` waits for all but the newest
+/// N groups of this thread.
+FUSEC_DEVICE void cp_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <i32 N>
+FUSEC_DEVICE void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+//===-- Mathematics -------------------------------------------------------===//
+
+#define FUSEC_DETAIL_MATH1(name, fn)                                           \
+  FUSEC_DEVICE f32 m_##name(f32 x) { return fn##f(x); }                        \
+  FUSEC_DEVICE f64 m_##name(f64 x) { return fn(x); }
+#define FUSEC_DETAIL_MATH2(name, fn)                                           \
+  FUSEC_DEVICE f32 m_##name(f32 x, f32 y) { return fn##f(x, y); }              \
+  FUSEC_DEVICE f64 m_##name(f64 x, f64 y) { return fn(x, y); }
+FUSEC_DETAIL_MATH1(exp, exp)
+FUSEC_DETAIL_MATH1(exp2, exp2)
+FUSEC_DETAIL_MATH1(expm1, expm1)
+FUSEC_DETAIL_MATH1(log, log)
+FUSEC_DETAIL_MATH1(log2, log2)
+FUSEC_DETAIL_MATH1(log1p, log1p)
+FUSEC_DETAIL_MATH1(sqrt, sqrt)
+FUSEC_DETAIL_MATH1(rsqrt, rsqrt)
+FUSEC_DETAIL_MATH1(sin, sin)
+FUSEC_DETAIL_MATH1(cos, cos)
+FUSEC_DETAIL_MATH1(tan, tan)
+FUSEC_DETAIL_MATH1(asin, asin)
+FUSEC_DETAIL_MATH1(acos, acos)
+FUSEC_DETAIL_MATH1(atan, atan)
+FUSEC_DETAIL_MATH1(sinh, sinh)
+FUSEC_DETAIL_MATH1(cosh, cosh)
+FUSEC_DETAIL_MATH1(tanh, tanh)
+FUSEC_DETAIL_MATH1(asinh, asinh)
+FUSEC_DETAIL_MATH1(acosh, acosh)
+FUSEC_DETAIL_MATH1(atanh, atanh)
+FUSEC_DETAIL_MATH1(erf, erf)
+FUSEC_DETAIL_MATH1(cbrt, cbrt)
+FUSEC_DETAIL_MATH1(floor, floor)
+FUSEC_DETAIL_MATH1(ceil, ceil)
+FUSEC_DETAIL_MATH1(trunc, trunc)
+FUSEC_DETAIL_MATH1(rint, rint)
+FUSEC_DETAIL_MATH1(abs, fabs)
+FUSEC_DETAIL_MATH2(atan2, atan2)
+FUSEC_DETAIL_MATH2(pow, pow)
+FUSEC_DETAIL_MATH2(fmod, fmod)
+FUSEC_DETAIL_MATH2(copysign, copysign)
+#undef FUSEC_DETAIL_MATH1
+#undef FUSEC_DETAIL_MATH2
+
+FUSEC_DEVICE f32 m_fma(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); }
+FUSEC_DEVICE f64 m_fma(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); }
+FUSEC_DEVICE bool m_isnan(f32 x) { return x != x; }
+FUSEC_DEVICE bool m_isnan(f64 x) { return x != x; }
+/// NaN if either is NaN; -0 < +0.
+FUSEC_DEVICE f32 m_max(f32 x, f32 y) {
+  f32 r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+  return r;
+}
+FUSEC_DEVICE f32 m_min(f32 x, f32 y) {
+  f32 r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+  return r;
+}
+FUSEC_DEVICE f64 m_max(f64 x, f64 y) {
+  return x != x || y != y ? as_f64(0x7ff8000000000000ull)
+         : x == y         ? as_f64(as_u64(x) & as_u64(y))
+         : x > y          ? x
+                          : y;
+}
+FUSEC_DEVICE f64 m_min(f64 x, f64 y) {
+  return x != x || y != y ? as_f64(0x7ff8000000000000ull)
+         : x == y         ? as_f64(as_u64(x) | as_u64(y))
+         : x < y          ? x
+                          : y;
+}
+
+//===-- Integers ----------------------------------------------------------===//
+
+template <class T>
+FUSEC_DEVICE T i_add(T x, fusec_detail::Same<T> y) {
+  return (T)((u64)x + (u64)y);
+}
+template <class T>
+FUSEC_DEVICE T i_sub(T x, fusec_detail::Same<T> y) {
+  return (T)((u64)x - (u64)y);
+}
+template <class T>
+FUSEC_DEVICE T i_mul(T x, fusec_detail::Same<T> y) {
+  return (T)((u64)x * (u64)y);
+}
+template <class T>
+FUSEC_DEVICE T i_neg(T x) {
+  return (T)(0 - (u64)x);
+}
+template <class T>
+FUSEC_DEVICE T i_abs(T x) {
+  return x < 0 ? i_neg(x) : x;
+}
+template <class T>
+FUSEC_DEVICE T i_min(T x, fusec_detail::Same<T> y) {
+  return x < y ? x : y;
+}
+template <class T>
+FUSEC_DEVICE T i_max(T x, fusec_detail::Same<T> y) {
+  return x > y ? x : y;
+}
+template <class T>
+FUSEC_DEVICE T i_div(T x, fusec_detail::Same<T> y) {
+  if (y == 0)
+    return 0;
+  if (fusec_detail::Limits<T>::isSigned && y == (T)-1)
+    return i_neg(x);
+  return (T)(x / y);
+}
+template <class T>
+FUSEC_DEVICE T i_rem(T x, fusec_detail::Same<T> y) {
+  if (y == 0)
+    return x;
+  if (fusec_detail::Limits<T>::isSigned && y == (T)-1)
+    return 0;
+  return (T)(x % y);
+}
+/// Shifts; `i_shr` keeps the sign of signed types, `i_ushr` never does.
+template <class T>
+FUSEC_DEVICE T i_shl(T x, fusec_detail::Same<T> n) {
+  constexpr u64 width = 8 * sizeof(T);
+  return (u64)n >= width ? (T)0 : (T)((u64)x << (u32)n);
+}
+template <class T>
+FUSEC_DEVICE T i_shr(T x, fusec_detail::Same<T> n) {
+  constexpr u64 width = 8 * sizeof(T);
+  return (u64)n >= width ? (T)(x < 0 ? -1 : 0) : (T)(x >> (u32)n);
+}
+template <class T>
+FUSEC_DEVICE T i_ushr(T x, fusec_detail::Same<T> n) {
+  constexpr u64 width = 8 * sizeof(T);
+  using U = fusec_detail::UInt<sizeof(T)>;
+  return (u64)n >= width ? (T)0 : (T)((U)x >> (u32)n);
+}
+FUSEC_DEVICE u32 i_mulhi(u32 x, u32 y) { return __umulhi(x, y); }
+FUSEC_DEVICE u64 i_mulhi(u64 x, u64 y) { return __umul64hi(x, y); }
+
+#endif // FUSEC_PRELUDE_CUDA_CUH

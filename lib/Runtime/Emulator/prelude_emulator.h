@@ -104,11 +104,13 @@ fusec_emu_bind(const FusecEmuApi *api) {
 }
 
 #define FUSEC_DEVICE static inline
+#define FUSEC_METHOD inline
 #define FUSEC_UNROLL
 #define FUSEC_DETAIL_LINE i32 line = __builtin_LINE()
 #define FUSEC_KERNEL(name, threads)                                            \
   static const i32 fusec_threads_##name = (threads);                           \
   static void name
+#define FUSEC_KERNEL_MIN(name, threads, blocks) FUSEC_KERNEL(name, threads)
 /// The launch interface of cuLaunchKernel: one pointer per parameter.
 #define FUSEC_EXPORT(name)                                                     \
   extern "C" __attribute__((visibility("default"))) i32                        \

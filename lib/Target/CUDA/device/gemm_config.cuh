@@ -11,14 +11,6 @@
 // gemm_fma, gemm_entry.
 //===----------------------------------------------------------------------===//
 
-#ifndef FUSEC_METHOD
-#ifdef __CUDACC__
-#define FUSEC_METHOD __device__ __forceinline__
-#else
-#define FUSEC_METHOD inline
-#endif
-#endif
-
 /// What the main loop computes with. F16, BF16: products of 16-bit elements,
 /// exact in f32, on tensor cores. TF32: f32 elements rounded to 11 significant
 /// bits, on tensor cores. F32: fused multiply-add in f32, k ascending. All

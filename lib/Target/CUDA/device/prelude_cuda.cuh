@@ -55,9 +55,14 @@ struct f8e5m2 {
 };
 
 #define FUSEC_DEVICE static __device__ __forceinline__
+/// A non-static member function of a struct that lives in registers.
+#define FUSEC_METHOD __device__ __forceinline__
 #define FUSEC_UNROLL _Pragma("unroll")
 #define FUSEC_KERNEL(name, threads)                                            \
   extern "C" __global__ void __launch_bounds__(threads) name
+/// As FUSEC_KERNEL, with registers for at least `blocks` blocks on an SM.
+#define FUSEC_KERNEL_MIN(name, threads, blocks)                                \
+  extern "C" __global__ void __launch_bounds__(threads, blocks) name
 #define FUSEC_EXPORT(name)
 #define FUSEC_SHARED(T, name, count) __shared__ __align__(128) T name[count]
 /// Dynamic shared memory seen as `T`, from its start or from a byte offset

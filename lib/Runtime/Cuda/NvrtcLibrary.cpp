@@ -1,0 +1,152 @@
+//===- NvrtcLibrary.cpp - finding and opening NVRTC -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Candidates are tried from the newest major version down, so that the newest
+// library wins wherever it lies:
+//
+//   1. libnvrtc.so.N as the loader finds it,
+//   2. libnvrtc.so.N in the toolkits under /usr/local,
+//   3. libnvrtc.so.N in the caller's folders and their nvidia/*/lib,
+//
+// then the unversioned name. FUSEC_NVRTC, if set, is the only candidate.
+//===----------------------------------------------------------------------===//
+#include "NvrtcLibrary.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <cstdlib>
+
+using namespace fusec::runtime;
+using llvm::Error;
+using llvm::Expected;
+namespace fs = llvm::sys::fs;
+
+// The first version whose interface suffices, and one well beyond today's.
+static constexpr unsigned kOldestMajor = 11;
+static constexpr unsigned kNewestMajor = 20;
+
+// Folders directly inside `parent` whose names start with `prefix`, sorted
+// from the highest name down.
+static std::vector<std::string> subfolders(const std::string &parent,
+                                           llvm::StringRef prefix) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator it(parent, error), end; it != end && !error;
+       it.increment(error))
+    if (llvm::sys::path::filename(it->path()).starts_with(prefix))
+      found.push_back(it->path());
+  llvm::sort(found, std::greater<>());
+  return found;
+}
+
+static std::vector<std::string> foldersToSearch(const NvrtcSearch &search) {
+  std::vector<std::string> folders;
+  if (search.systemPlaces)
+    for (const std::string &toolkit : subfolders("/usr/local", "cuda"))
+      folders.push_back(toolkit + "/lib64");
+  for (const std::string &folder : search.directories) {
+    folders.push_back(folder);
+    for (const std::string &package : subfolders(folder + "/nvidia", ""))
+      folders.push_back(package + "/lib");
+  }
+  return folders;
+}
+
+// Names to try, best first. Files that do not exist are left out.
+static std::vector<std::string> candidates(const NvrtcSearch &search) {
+  if (const char *forced = std::getenv("FUSEC_NVRTC"); forced && *forced)
+    return {forced};
+  std::vector<std::string> folders = foldersToSearch(search);
+  std::vector<std::string> names;
+  auto add = [&](const std::string &file) {
+    if (search.systemPlaces)
+      names.push_back(file);
+    for (const std::string &folder : folders)
+      if (fs::exists(folder + "/" + file))
+        names.push_back(folder + "/" + file);
+  };
+  unsigned newest = search.maxMajor ? search.maxMajor : kNewestMajor;
+  for (unsigned major = newest; major >= kOldestMajor; --major)
+    add("libnvrtc.so." + std::to_string(major));
+  // Version 11 and some distributions number by minor version as well.
+  add("libnvrtc.so.11.2");
+  add("libnvrtc.so");
+  return names;
+}
+
+static Error findFunctions(Nvrtc::Impl &impl) {
+  const char *missing = nullptr;
+  auto need = [&](auto &function, const char *name) {
+    if (!impl.library.find(function, {name}) && !missing)
+      missing = name;
+  };
+  need(impl.getErrorString, "nvrtcGetErrorString");
+  need(impl.version, "nvrtcVersion");
+  need(impl.getNumSupportedArchs, "nvrtcGetNumSupportedArchs");
+  need(impl.getSupportedArchs, "nvrtcGetSupportedArchs");
+  need(impl.createProgram, "nvrtcCreateProgram");
+  need(impl.destroyProgram, "nvrtcDestroyProgram");
+  need(impl.compileProgram, "nvrtcCompileProgram");
+  need(impl.getPTXSize, "nvrtcGetPTXSize");
+  need(impl.getPTX, "nvrtcGetPTX");
+  need(impl.getCUBINSize, "nvrtcGetCUBINSize");
+  need(impl.getCUBIN, "nvrtcGetCUBIN");
+  need(impl.getProgramLogSize, "nvrtcGetProgramLogSize");
+  need(impl.getProgramLog, "nvrtcGetProgramLog");
+  if (!missing)
+    return Error::success();
+  return llvm::createStringError("function '%s' is missing", missing);
+}
+
+static Error readVersion(Nvrtc::Impl &impl, unsigned maxMajor) {
+  if (NvrtcResult code = impl.version(&impl.major, &impl.minor))
+    return llvm::createStringError("nvrtcVersion failed with code %d", code);
+  // The unversioned name may stand for any version.
+  if (maxMajor && impl.major > static_cast<int>(maxMajor))
+    return llvm::createStringError("version %d is newer than %u", impl.major,
+                                   maxMajor);
+  int count = 0;
+  if (NvrtcResult code = impl.getNumSupportedArchs(&count); code || count < 1)
+    return llvm::createStringError(
+        "nvrtcGetNumSupportedArchs failed with code %d", code);
+  impl.architectures.resize(count);
+  if (NvrtcResult code = impl.getSupportedArchs(impl.architectures.data()))
+    return llvm::createStringError("nvrtcGetSupportedArchs failed with code %d",
+                                   code);
+  return Error::success();
+}
+
+static Error openOne(Nvrtc::Impl &impl, const std::string &name,
+                     unsigned maxMajor) {
+  Expected<SharedLibrary> library = SharedLibrary::open(name);
+  if (!library)
+    return library.takeError();
+  impl.library = *library;
+  impl.path = name;
+  if (Error error = findFunctions(impl))
+    return error;
+  return readVersion(impl, maxMajor);
+}
+
+Nvrtc::Nvrtc(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Nvrtc::~Nvrtc() = default;
+int Nvrtc::majorVersion() const { return impl->major; }
+int Nvrtc::minorVersion() const { return impl->minor; }
+const std::string &Nvrtc::path() const { return impl->path; }
+llvm::ArrayRef<int> Nvrtc::architectures() const { return impl->architectures; }
+
+Expected<std::shared_ptr<const Nvrtc>> Nvrtc::open(const NvrtcSearch &search) {
+  std::string tried;
+  for (const std::string &name : candidates(search)) {
+    auto impl = std::make_unique<Impl>();
+    Error error = openOne(*impl, name, search.maxMajor);
+    if (!error)
+      return std::shared_ptr<const Nvrtc>(new Nvrtc(std::move(impl)));
+    tried += "\n  " + name + ": " + llvm::toString(std::move(error));
+  }
+  return llvm::createStringError(
+      "cannot open NVRTC; set FUSEC_NVRTC to the path of libnvrtc.so; tried:%s",
+      tried.empty() ? " nothing, no such file found" : tried.c_str());
+}

@@ -1,0 +1,265 @@
+//===- NvrtcTest.cpp - compiling without a GPU ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Skipped, with the reason, where NVRTC is not installed.
+//===----------------------------------------------------------------------===//
+#include "fusec/Runtime/Cuda/Nvrtc.h"
+#include "RuntimeTestUtils.h"
+
+#include <cstdlib>
+
+using namespace fusec::runtime;
+
+namespace {
+class NvrtcTest : public testing::Test {
+protected:
+  void SetUp() override {
+    auto opened = Nvrtc::open();
+    if (!opened)
+      GTEST_SKIP() << llvm::toString(opened.takeError());
+    nvrtc = *opened;
+  }
+
+  NvrtcCompiler compiler(NvrtcOptions options = {}) {
+    return NvrtcCompiler(nvrtc, std::move(options));
+  }
+
+  // Compiles one text that is expected to fail.
+  std::string compileError(const std::string &source) {
+    NvrtcCompiler one = compiler();
+    Kernel kernel{"k", source, 32, 1};
+    return text(one.compileAll(kernel));
+  }
+
+  std::shared_ptr<const Nvrtc> nvrtc;
+};
+
+std::string scale(const std::string &entry, const std::string &factor) {
+  return "extern \"C\" __global__ void __launch_bounds__(128) " + entry +
+         "(float *a) { a[threadIdx.x] *= " + factor + "; }\n";
+}
+
+Kernel scaleKernel(const std::string &entry, const std::string &factor) {
+  return {entry, scale(entry, factor), 128, 1};
+}
+
+// Static shared memory of a known size, and enough live values to spill.
+const char *const kSharedText = R"(
+extern "C" __global__ void __launch_bounds__(128) shared(float *a) {
+  __shared__ float s[100];
+  int i = threadIdx.x % 100;
+  s[i] = a[i];
+  __syncthreads();
+  a[i] = s[99 - i] * 2.0f;
+}
+)";
+const char *const kSpillText = R"(
+extern "C" __global__ void __launch_bounds__(1024, 2) spill(float *a, int n) {
+  float v[80];
+  for (int i = 0; i < 80; i++)
+    v[i] = a[i * 1024 + threadIdx.x];
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < 80; i++)
+      v[i] = v[i] * v[(i + 1) % 80] + a[j];
+  for (int i = 0; i < 80; i++)
+    a[i * 1024 + threadIdx.x] = v[i];
+}
+)";
+} // namespace
+
+TEST_F(NvrtcTest, YieldsPtxAndCubinInOneCall) {
+  auto module = compileText(*nvrtc, "one.cu", scale("one", "2.0f"), {});
+  ASSERT_EQ(text(module ? llvm::Error::success() : module.takeError()), "");
+  EXPECT_TRUE(contains((*module)->ptx, ".target sm_90a"));
+  EXPECT_TRUE(contains((*module)->ptx, ".visible .entry one("));
+  ASSERT_GE((*module)->cubin.size(), 4u);
+  EXPECT_EQ(std::string((*module)->cubin.data() + 1, 3), "ELF");
+  EXPECT_EQ((*module)->log, "");
+}
+
+TEST_F(NvrtcTest, KeepsMultiplyAndAddApart) {
+  auto module = compileText(*nvrtc, "f.cu",
+                            "extern \"C\" __global__ void f(float *a) "
+                            "{ a[0] = a[1] * a[2] + a[3]; }",
+                            {});
+  ASSERT_TRUE(!!module);
+  EXPECT_EQ((*module)->ptx.find("fma"), std::string::npos);
+}
+
+TEST_F(NvrtcTest, FindsHeadersInMemoryOnly) {
+  NvrtcOptions options;
+  options.headers = {{"prelude.cuh", "#define FACTOR 3.0f\n"}};
+  NvrtcCompiler with = compiler(options);
+  Kernel kernel{"k", "#include \"prelude.cuh\"\n" + scale("k", "FACTOR"), 128,
+                1};
+  EXPECT_EQ(text(with.compileAll(kernel)), "");
+  EXPECT_TRUE(contains(compileError(kernel.source), "prelude.cuh"));
+}
+
+TEST_F(NvrtcTest, ReportsResources) {
+  for (unsigned architecture : {80u, 90u}) {
+    NvrtcOptions options;
+    options.architecture = architecture;
+    NvrtcCompiler one = compiler(options);
+    std::vector<Kernel> kernels = {{"shared", kSharedText, 128, 1},
+                                   {"spill", kSpillText, 1024, 1},
+                                   scaleKernel("plain", "2.0f")};
+    auto compiled = llvm::cantFail(one.compileAll(kernels, 1));
+    const KernelResources &shared = compiled[0].resources;
+    const KernelResources &spill = compiled[1].resources;
+    EXPECT_EQ(shared.staticSharedBytes, 400u);
+    EXPECT_EQ(shared.localBytes, 0u);
+    EXPECT_GT(shared.registers.value_or(0), 3u);
+    // 65 536 registers by 2 048 threads.
+    EXPECT_EQ(spill.registers, 32u);
+    EXPECT_GT(spill.localBytes.value_or(0), 0u);
+    EXPECT_EQ(spill.staticSharedBytes, 0u);
+    if (nvrtc->majorVersion() >= 12) {
+      EXPECT_EQ(shared.spillStoreBytes, 0u);
+      EXPECT_GT(spill.spillStoreBytes.value_or(0), 0u);
+      EXPECT_GT(spill.spillLoadBytes.value_or(0), 0u);
+    }
+  }
+}
+
+TEST_F(NvrtcTest, KeepsWarningsAndDropsTheAssemblersReport) {
+  auto module = compileText(*nvrtc, "w.cu",
+                            "extern \"C\" __global__ void w(int *a) "
+                            "{ int unused; a[0] = 1; }",
+                            {});
+  ASSERT_TRUE(!!module);
+  EXPECT_TRUE(contains((*module)->log, "unused"));
+  EXPECT_EQ((*module)->log.find("ptxas"), std::string::npos);
+}
+
+TEST_F(NvrtcTest, ErrorsHoldNameCodeAndLog) {
+  std::string error = compileError(scale("k", "missing"));
+  EXPECT_TRUE(contains(error, "kernel 'k': nvrtcCompileProgram failed: "
+                              "NVRTC_ERROR_COMPILATION (code 6)"));
+  EXPECT_TRUE(contains(error, "identifier \"missing\" is undefined"));
+  EXPECT_TRUE(contains(error, "k.cu(1)"));
+}
+
+TEST_F(NvrtcTest, RefusesAnUnknownArchitecture) {
+  NvrtcOptions options;
+  options.architecture = 17;
+  NvrtcCompiler old = compiler(options);
+  std::string error = text(old.compileAll(scaleKernel("k", "2.0f")));
+  EXPECT_TRUE(contains(error, "compiles for compute capabilities"));
+  EXPECT_TRUE(contains(error, "found 17"));
+}
+
+TEST_F(NvrtcTest, RefusesAnUnknownOption) {
+  NvrtcOptions options;
+  options.extraOptions = {"--no-such-option"};
+  NvrtcCompiler odd = compiler(options);
+  EXPECT_TRUE(contains(text(odd.compileAll(scaleKernel("k", "2.0f"))),
+                       "NVRTC_ERROR_INVALID_OPTION"));
+}
+
+TEST_F(NvrtcTest, NamesAKernelThatItsTextLacks) {
+  EXPECT_EQ(compileError(scale("other", "2.0f")),
+            "kernel 'k': the text defines no kernel of this name");
+  EXPECT_EQ(compileError(""),
+            "kernel 'k': the text defines no kernel of this name");
+}
+
+TEST_F(NvrtcTest, CompilesBatchesAndRemembersThem) {
+  std::vector<Kernel> kernels;
+  for (int i = 0; i < 40; ++i)
+    kernels.push_back(scaleKernel("k" + std::to_string(i), std::to_string(i)));
+  kernels.push_back(kernels[3]);
+  NvrtcOptions options;
+  options.fastCompile = true;
+  NvrtcCompiler many = compiler(options);
+  auto first = llvm::cantFail(many.compileAll(kernels, 2));
+  ASSERT_EQ(first.size(), 41u);
+  for (size_t i = 0; i < kernels.size(); ++i)
+    EXPECT_EQ(first[i].entry, kernels[i].entry);
+  EXPECT_EQ(many.statistics().programs, 2u);
+  EXPECT_EQ(many.statistics().compiled, 40u);
+  EXPECT_EQ(many.statistics().hits, 1u);
+  auto second = llvm::cantFail(many.compileAll(kernels, 2));
+  EXPECT_EQ(many.statistics().programs, 2u);
+  EXPECT_EQ(many.statistics().hits, 42u);
+  EXPECT_EQ(second[7].module, first[7].module);
+}
+
+TEST_F(NvrtcTest, ABadKernelDoesNotHarmItsBatch) {
+  std::vector<Kernel> kernels = {scaleKernel("good0", "2.0f"),
+                                 scaleKernel("bad", "nothing"),
+                                 scaleKernel("good1", "3.0f")};
+  NvrtcCompiler some = compiler();
+  std::string error = text(some.compileAll(kernels, 1));
+  EXPECT_TRUE(contains(error, "kernel 'bad'"));
+  EXPECT_EQ(error.find("good"), std::string::npos);
+  EXPECT_EQ(some.statistics().programs, 4u);
+  kernels.erase(kernels.begin() + 1);
+  EXPECT_EQ(text(some.compileAll(kernels, 1)), "");
+  EXPECT_EQ(some.statistics().hits, 2u);
+}
+
+TEST_F(NvrtcTest, TextsThatClashAreCompiledApart) {
+  auto helper = [](const std::string &entry, const std::string &value) {
+    return Kernel{entry,
+                  "__device__ float helper() { return " + value + "; }\n" +
+                      scale(entry, "helper()"),
+                  128, 1};
+  };
+  NvrtcCompiler some = compiler();
+  auto both = llvm::cantFail(
+      some.compileAll({helper("a", "2.0f"), helper("b", "3.0f")}, 1));
+  EXPECT_NE(both[0].module, both[1].module);
+}
+
+TEST_F(NvrtcTest, EqualEntriesOfDifferentTextsAreKeptApart) {
+  NvrtcCompiler some = compiler();
+  auto both = llvm::cantFail(
+      some.compileAll({scaleKernel("k", "2.0f"), scaleKernel("k", "3.0f")}, 1));
+  EXPECT_NE(both[0].module->ptx, both[1].module->ptx);
+}
+
+TEST_F(NvrtcTest, NothingToCompileIsFine) {
+  NvrtcCompiler none = compiler();
+  EXPECT_TRUE(llvm::cantFail(none.compileAll({})).empty());
+  EXPECT_EQ(none.statistics().programs, 0u);
+}
+
+TEST_F(NvrtcTest, AVersionLimitIsKept) {
+  NvrtcSearch search;
+  search.maxMajor = nvrtc->majorVersion();
+  EXPECT_EQ(text(Nvrtc::open(search)), "");
+  search.maxMajor = 10;
+  EXPECT_TRUE(contains(text(Nvrtc::open(search)), "cannot open NVRTC"));
+}
+
+TEST(NvrtcSearch, AMissingLibraryIsAnError) {
+  NvrtcSearch search;
+  search.systemPlaces = false;
+  search.directories = {"/nonexistent"};
+  std::string error = text(Nvrtc::open(search));
+  EXPECT_TRUE(contains(error, "cannot open NVRTC; set FUSEC_NVRTC"));
+  EXPECT_TRUE(contains(error, "no such file found"));
+}
+
+TEST(NvrtcSearch, TheEnvironmentIsTheOnlyPlace) {
+  setenv("FUSEC_NVRTC", "/nonexistent/libnvrtc.so", 1);
+  std::string error = text(Nvrtc::open());
+  unsetenv("FUSEC_NVRTC");
+  EXPECT_TRUE(contains(error, "/nonexistent/libnvrtc.so"));
+  EXPECT_EQ(error.find("libnvrtc.so.1"), std::string::npos);
+}
+
+// A library that opens but is no NVRTC.
+TEST(NvrtcSearch, AnotherLibraryIsRefused) {
+  setenv("FUSEC_NVRTC", "libc.so.6", 1);
+  std::string error = text(Nvrtc::open());
+  unsetenv("FUSEC_NVRTC");
+  EXPECT_TRUE(contains(error, "function 'nvrtcGetErrorString' is missing"));
+}
+
+TEST(NvrtcNames, ArchitecturesFrom90OnAreSpecific) {
+  EXPECT_EQ(nvrtcArchitecture(80), "sm_80");
+  EXPECT_EQ(nvrtcArchitecture(90), "sm_90a");
+  EXPECT_EQ(nvrtcArchitecture(120), "sm_120a");
+}

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Device.h"
 
+#include <chrono>
+
 using namespace fusec::runtime;
 using llvm::Error;
 using llvm::Expected;
@@ -23,6 +25,23 @@ Error Device::call(const HostCall &call, llvm::ArrayRef<void *> buffers,
 
 Expected<Stream> Device::createStream() { return nullptr; }
 void Device::destroyStream(Stream) {}
+using Clock = std::chrono::steady_clock;
+
+Expected<Event> Device::createEvent() { return new Clock::time_point(); }
+void Device::destroyEvent(Event event) {
+  delete static_cast<Clock::time_point *>(event);
+}
+Error Device::recordEvent(Event event, Stream) {
+  *static_cast<Clock::time_point *>(event) = Clock::now();
+  return Error::success();
+}
+Expected<double> Device::elapsedMicroseconds(Event begin, Event end) {
+  return std::chrono::duration<double, std::micro>(
+             *static_cast<Clock::time_point *>(end) -
+             *static_cast<Clock::time_point *>(begin))
+      .count();
+}
+
 Expected<void *> Device::enter() { return nullptr; }
 void Device::leave(void *) {}
 

@@ -22,6 +22,9 @@ namespace fusec::runtime {
 /// An opaque queue of work: a CUstream on CUDA, ignored by host devices.
 using Stream = void *;
 
+/// An opaque time mark: a CUevent on CUDA.
+using Event = void *;
+
 /// Pointers handed to `ExecutionContext::run` have at least this alignment in
 /// bytes; it is what the widest vector access of generated code needs.
 inline constexpr uint64_t kBufferAlignment = 16;
@@ -134,6 +137,14 @@ public:
   virtual void destroyStream(Stream stream);
   /// Waits for all work on the stream and reports what went wrong in it.
   virtual llvm::Error synchronize(Stream stream) = 0;
+
+  /// Time marks on a stream, for measuring. The default is the clock of the
+  /// host, which is right for devices that run everything at once.
+  virtual llvm::Expected<Event> createEvent();
+  virtual void destroyEvent(Event event);
+  virtual llvm::Error recordEvent(Event event, Stream stream);
+  /// Microseconds between two recorded events; waits for the later one.
+  virtual llvm::Expected<double> elapsedMicroseconds(Event begin, Event end);
 
   /// Called by one thread around a series of launches, so that a device can
   /// make itself current once instead of per launch. Calls nest. `leave` gets

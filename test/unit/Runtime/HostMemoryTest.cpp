@@ -4,6 +4,8 @@
 #include "RuntimeTestUtils.h"
 #include "fusec/Runtime/Device.h"
 
+#include <thread>
+
 using namespace fusec::runtime;
 
 namespace {
@@ -100,4 +102,16 @@ TEST(HostMemory, OnlyHostDevicesRunHostCalls) {
   EXPECT_EQ(text(device.call(call, {}, nullptr)),
             "device 'plain' cannot run host call 'count'");
   EXPECT_EQ(calls, 1);
+}
+
+TEST(HostMemory, EventsMeasureTheHost) {
+  PlainDevice device;
+  Event begin = llvm::cantFail(device.createEvent());
+  Event end = llvm::cantFail(device.createEvent());
+  ASSERT_EQ(text(device.recordEvent(begin, nullptr)), "");
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  ASSERT_EQ(text(device.recordEvent(end, nullptr)), "");
+  EXPECT_GE(llvm::cantFail(device.elapsedMicroseconds(begin, end)), 2000.0);
+  device.destroyEvent(begin);
+  device.destroyEvent(end);
 }

@@ -1,0 +1,130 @@
+//===- Driver.h - the CUDA driver's functions -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to lib/Runtime/Cuda: own declarations of the part of the driver's C
+// interface that fusec uses. Versioned names are asked for, whose meaning
+// never changes.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_RUNTIME_CUDA_DRIVER_H
+#define FUSEC_LIB_RUNTIME_CUDA_DRIVER_H
+
+#include "SharedLibrary.h"
+
+#include <cstdint>
+
+namespace fusec::runtime::cuda {
+
+using Result = int; // 0 is success
+using DeviceId = int;
+using Context = void *;
+using Module = void *;
+using Function = void *;
+using StreamHandle = void *;
+using Event = void *;
+using DevicePointer = uint64_t;
+
+/// CUdevice_attribute.
+enum DeviceAttribute : int {
+  kMaxThreadsPerBlock = 1,
+  kMaxGridX = 5,
+  kMaxGridY = 6,
+  kMaxGridZ = 7,
+  kMultiprocessors = 16,
+  kL2Bytes = 38,
+  kComputeCapabilityMajor = 75,
+  kComputeCapabilityMinor = 76,
+  kSharedPerMultiprocessor = 81,
+  kRegistersPerMultiprocessor = 82,
+  kSharedPerBlockOptIn = 97,
+  kClusterLaunch = 120,
+};
+
+/// CUfunction_attribute.
+enum FunctionAttribute : int {
+  kStaticSharedBytes = 1,
+  kLocalBytes = 3,
+  kRegisters = 4,
+  kMaxDynamicSharedBytes = 8,
+  kNonPortableClusterAllowed = 14,
+};
+
+/// CUlaunchAttribute: an id, padding, 64 bytes of value.
+struct LaunchAttribute {
+  static constexpr int kClusterDimension = 4;
+  int id;
+  char padding[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+  };
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid[3], block[3];
+  unsigned sharedBytes;
+  StreamHandle stream;
+  LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+static_assert(sizeof(LaunchConfig) == 56);
+
+/// The opened driver. Immutable after `open`.
+struct Driver {
+  /// Opens and initialises the driver; `name` is for tests.
+  static llvm::Expected<Driver> open(const std::string &name = "libcuda.so.1");
+  /// The driver of this process, opened at the first call. Thread-safe.
+  static llvm::Expected<const Driver *> get();
+
+  /// Success, or an error with the function's name and the driver's text.
+  llvm::Error check(Result result, const char *function) const;
+
+  SharedLibrary library;
+
+  Result (*init)(unsigned flags);
+  Result (*driverGetVersion)(int *);
+  Result (*getErrorName)(Result, const char **);
+  Result (*getErrorString)(Result, const char **);
+  Result (*deviceGetCount)(int *);
+  Result (*deviceGet)(DeviceId *, int ordinal);
+  Result (*deviceGetName)(char *, int length, DeviceId);
+  Result (*deviceGetAttribute)(int *, DeviceAttribute, DeviceId);
+  Result (*deviceTotalMem)(size_t *, DeviceId);
+  Result (*primaryRetain)(Context *, DeviceId);
+  Result (*primaryRelease)(DeviceId);
+  Result (*contextGetCurrent)(Context *);
+  Result (*contextPush)(Context);
+  Result (*contextPop)(Context *);
+  Result (*memoryAllocate)(DevicePointer *, size_t);
+  Result (*memoryFree)(DevicePointer);
+  Result (*copyHostToDevice)(DevicePointer, const void *, size_t, StreamHandle);
+  Result (*copyDeviceToHost)(void *, DevicePointer, size_t, StreamHandle);
+  Result (*copyDeviceToDevice)(DevicePointer, DevicePointer, size_t,
+                               StreamHandle);
+  Result (*fillBytes)(DevicePointer, unsigned char, size_t, StreamHandle);
+  Result (*moduleLoad)(Module *, const void *image);
+  Result (*moduleUnload)(Module);
+  Result (*moduleGetFunction)(Function *, Module, const char *name);
+  Result (*functionGetAttribute)(int *, FunctionAttribute, Function);
+  Result (*functionSetAttribute)(Function, FunctionAttribute, int);
+  Result (*launchKernel)(Function, unsigned gridX, unsigned gridY,
+                         unsigned gridZ, unsigned blockX, unsigned blockY,
+                         unsigned blockZ, unsigned sharedBytes, StreamHandle,
+                         void **args, void **extra);
+  /// Null in drivers before 11.8, which know no clusters.
+  Result (*launchKernelEx)(const LaunchConfig *, Function, void **args,
+                           void **extra);
+  Result (*streamCreate)(StreamHandle *, unsigned flags);
+  Result (*streamDestroy)(StreamHandle);
+  Result (*streamSynchronize)(StreamHandle);
+  Result (*eventCreate)(Event *, unsigned flags);
+  Result (*eventDestroy)(Event);
+  Result (*eventRecord)(Event, StreamHandle);
+  Result (*eventSynchronize)(Event);
+  Result (*eventElapsedTime)(float *milliseconds, Event, Event);
+};
+
+} // namespace fusec::runtime::cuda
+
+#endif // FUSEC_LIB_RUNTIME_CUDA_DRIVER_H

@@ -1,0 +1,241 @@
+//===- GraphGatherOps.cpp - gather, gather_elements, gather_nd ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One operand is indexed by elements of the other. An index counts from the
+// end if negative and is then clamped to the axis, so reading stays in range
+// whatever the data.
+//===----------------------------------------------------------------------===//
+#include "ShapeUtils.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fusec::graph;
+
+/// An element of indices as a position on an axis of `size` elements.
+static Value axisPosition(ElementBuilder &eb, Value element, Type elementType,
+                          int64_t size) {
+  bool isUnsigned = elementType.isUnsignedInteger();
+  Value position = eb.toIndex(element, isUnsigned);
+  Value last = eb.index(std::max<int64_t>(size - 1, 0));
+  if (isUnsigned)
+    return eb.make<arith::MinUIOp>(position, last);
+  Value zero = eb.index(0);
+  Value isNegative =
+      eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt, position, zero);
+  position = eb.select(isNegative, eb.addIndex(position, size), position);
+  Value atLeast = eb.make<arith::MaxSIOp>(position, zero);
+  return eb.make<arith::MinSIOp>(atLeast, last);
+}
+
+/// The space of a gather: the operand at data-dependent places, indices at
+/// `map`.
+static IterationSpace gatherSpace(RankedTensorType result, AffineMap map) {
+  IterationSpace space;
+  space.parallel.assign(result.getShape().begin(), result.getShape().end());
+  space.operands.push_back({AffineMap(), false, true});
+  space.operands.push_back({map, false, map == AffineMap()});
+  return space;
+}
+
+static AffineMap dimsMap(int64_t rank, int64_t begin, int64_t end,
+                         MLIRContext *context) {
+  SmallVector<AffineExpr> exprs;
+  for (int64_t i = begin; i < end; ++i)
+    exprs.push_back(getAffineDimExpr(i, context));
+  return AffineMap::get(rank, 0, exprs, context);
+}
+
+/// Fails if an element of the result would have nothing to read.
+static LogicalResult checkAxisNotEmpty(Operation *op, RankedTensorType operand,
+                                       int64_t axis, RankedTensorType result) {
+  if (operand.getDimSize(axis) != 0 || llvm::is_contained(result.getShape(), 0))
+    return success();
+  return op->emitOpError() << "axis " << axis
+                           << " of the operand must not be empty, found size 0";
+}
+
+//===----------------------------------------------------------------------===//
+// gather
+//===----------------------------------------------------------------------===//
+
+Value GatherOp::buildElement(ElementBuilder &builder, unsigned,
+                             ValueRange index, ElementReader &reader) {
+  RankedTensorType from = getOperand().getType(),
+                   indices = getIndices().getType();
+  int64_t axis = getAxis(), count = indices.getRank();
+  if (from.isDynamicDim(axis))
+    return Value();
+  Value element = reader.read(1, index.slice(axis, count));
+  SmallVector<Value> inner(index.take_front(axis));
+  inner.push_back(axisPosition(builder, element, indices.getElementType(),
+                               from.getDimSize(axis)));
+  llvm::append_range(inner, index.drop_front(axis + count));
+  return reader.read(0, inner);
+}
+
+IterationSpace GatherOp::getIterationSpace() {
+  int64_t axis = getAxis();
+  return gatherSpace(getType(), dimsMap(getType().getRank(), axis,
+                                        axis + getIndices().getType().getRank(),
+                                        getContext()));
+}
+
+FusionRole GatherOp::getFusionRole() { return FusionRole::movement; }
+
+LogicalResult
+GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                           ValueRange operands, DictionaryAttr attributes,
+                           OpaqueProperties properties, RegionRange regions,
+                           SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
+  auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
+  int64_t axis = adaptor.getAxis();
+  if (axis < 0 || axis >= from.getRank())
+    return emitOptionalError(location, "axis must be in [0, ", from.getRank(),
+                             "), found ", axis);
+  SmallVector<int64_t> shape(from.getShape().take_front(axis));
+  llvm::append_range(shape, indices.getShape());
+  llvm::append_range(shape, from.getShape().drop_front(axis + 1));
+  types.push_back(RankedTensorType::get(shape, from.getElementType()));
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  if (failed(shapes::checkElementCount(getOperation(), getType())))
+    return failure();
+  return checkAxisNotEmpty(getOperation(), getOperand().getType(), getAxis(),
+                           getType());
+}
+
+//===----------------------------------------------------------------------===//
+// gather_elements
+//===----------------------------------------------------------------------===//
+
+Value GatherElementsOp::buildElement(ElementBuilder &builder, unsigned,
+                                     ValueRange index, ElementReader &reader) {
+  RankedTensorType from = getOperand().getType();
+  int64_t axis = getAxis();
+  if (from.isDynamicDim(axis))
+    return Value();
+  SmallVector<Value> inner(index);
+  inner[axis] = axisPosition(builder, reader.read(1, index),
+                             getIndices().getType().getElementType(),
+                             from.getDimSize(axis));
+  return reader.read(0, inner);
+}
+
+IterationSpace GatherElementsOp::getIterationSpace() {
+  int64_t rank = getType().getRank();
+  return gatherSpace(getType(), dimsMap(rank, 0, rank, getContext()));
+}
+
+FusionRole GatherElementsOp::getFusionRole() { return FusionRole::movement; }
+
+LogicalResult GatherElementsOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location>, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+    SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
+  auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
+  types.push_back(
+      RankedTensorType::get(indices.getShape(), from.getElementType()));
+  return success();
+}
+
+LogicalResult GatherElementsOp::verify() {
+  RankedTensorType from = getOperand().getType(), to = getType();
+  if (from.getRank() != to.getRank())
+    return emitOpError() << "operand and indices must have one rank, found "
+                         << from.getRank() << " and " << to.getRank();
+  if (failed(shapes::checkAxis([&] { return emitOpError(); }, getAxis(),
+                               to.getRank())) ||
+      failed(shapes::checkElementCount(getOperation(), to)))
+    return failure();
+  for (int64_t i = 0; i < to.getRank(); ++i) {
+    int64_t size = to.getDimSize(i), bound = from.getDimSize(i);
+    if (i != int64_t(getAxis()) && !ShapedType::isDynamic(size) &&
+        !ShapedType::isDynamic(bound) && size > bound)
+      return emitOpError() << "indices must not exceed the operand's size "
+                           << bound << " in dimension " << i << ", found "
+                           << size;
+  }
+  return checkAxisNotEmpty(getOperation(), from, getAxis(), to);
+}
+
+//===----------------------------------------------------------------------===//
+// gather_nd
+//===----------------------------------------------------------------------===//
+
+/// Number of operand dimensions that one index vector chooses; nothing if
+/// dynamic.
+static int64_t vectorLength(GatherNdOp op) {
+  return op.getIndices().getType().getShape().back();
+}
+
+Value GatherNdOp::buildElement(ElementBuilder &builder, unsigned,
+                               ValueRange index, ElementReader &reader) {
+  RankedTensorType from = getOperand().getType(),
+                   indices = getIndices().getType();
+  int64_t batch = getBatchDims(), length = vectorLength(*this);
+  int64_t outer = indices.getRank() - 1;
+  SmallVector<Value> inner(index.take_front(batch));
+  for (int64_t k = 0; k < length; ++k) {
+    if (from.isDynamicDim(batch + k))
+      return Value();
+    SmallVector<Value> where(index.take_front(outer));
+    where.push_back(builder.index(k));
+    inner.push_back(axisPosition(builder, reader.read(1, where),
+                                 indices.getElementType(),
+                                 from.getDimSize(batch + k)));
+  }
+  llvm::append_range(inner, index.drop_front(outer));
+  return reader.read(0, inner);
+}
+
+IterationSpace GatherNdOp::getIterationSpace() {
+  // The last dimension of indices is walked for each element, so there is no
+  // single place of indices either.
+  return gatherSpace(getType(), AffineMap());
+}
+
+FusionRole GatherNdOp::getFusionRole() { return FusionRole::movement; }
+
+LogicalResult GatherNdOp::verify() {
+  RankedTensorType from = getOperand().getType(),
+                   indices = getIndices().getType(), to = getType();
+  int64_t batch = getBatchDims();
+  if (failed(shapes::checkSameElement(getOperation(), from, to)))
+    return failure();
+  if (indices.getRank() == 0)
+    return emitOpError() << "indices must have rank 1 or more, found 0";
+  if (batch < 0 || batch >= indices.getRank())
+    return emitOpError() << "batchDims must be in [0, " << indices.getRank()
+                         << "), found " << batch;
+  int64_t length = vectorLength(*this);
+  if (ShapedType::isDynamic(length))
+    return emitOpError() << "the last dimension of indices must be static";
+  if (length > from.getRank() || batch > from.getRank() - length)
+    return emitOpError()
+           << "batchDims and index vectors must not exceed the operand's rank "
+           << from.getRank() << ", found " << batch << " and " << length;
+  for (int64_t i = 0; i < batch; ++i)
+    if (!shapes::sizesAgree(from.getDimSize(i), indices.getDimSize(i)))
+      return emitOpError() << "batch dimension " << i << " must agree, found "
+                           << from.getDimSize(i) << " and "
+                           << indices.getDimSize(i);
+  SmallVector<int64_t> expected(indices.getShape().drop_back());
+  llvm::append_range(expected, from.getShape().drop_front(batch + length));
+  auto expectedType = RankedTensorType::get(expected, from.getElementType());
+  if (expectedType != to)
+    return emitOpError() << "result must have type " << expectedType
+                         << ", found " << to;
+  if (failed(shapes::checkElementCount(getOperation(), to)))
+    return failure();
+  for (int64_t k = 0; k < length; ++k)
+    if (failed(checkAxisNotEmpty(getOperation(), from, batch + k, to)))
+      return failure();
+  return success();
+}

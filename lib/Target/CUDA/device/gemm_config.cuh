@@ -98,6 +98,8 @@ template <class Element, GemmOrder Order, i32 Span>
 struct GemmLayout {
   static constexpr i32 kGroup = 16 / i32(sizeof(Element));
   static constexpr i32 kGroups = Span / kGroup;
+  /// Lines after which the XOR term repeats.
+  static constexpr i32 kPeriod = 8;
 
   /// The XOR term of a line.
   FUSEC_DEVICE i32 phase(i32 line) {

@@ -15,7 +15,7 @@ template <class Config, GemmOrder Order, i32 Tile>
 struct GemmLane {
   static constexpr bool kAlongK = Order == GemmOrder::KContiguous;
   static constexpr i32 kSpan = kAlongK ? Config::kTileK : Tile;
-  static constexpr i32 kDepth = 2;
+  static constexpr i32 kDepth = 4;
   using Layout = GemmLayout<f32, Order, kSpan>;
 
   i32 place;

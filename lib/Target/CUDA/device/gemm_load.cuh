@@ -90,34 +90,63 @@ struct GemmLoader {
                     kSpan % Config::kGroup == 0,
                 "a call moves a divisor of a 16-byte group");
 
+  /// When a pass covers whole lines, every call of a thread has the same place
+  /// within its line; when it covers a multiple of the swizzle's period, also
+  /// the same permutation, and the passes differ by constants only.
+  static constexpr bool kWholeLines = Config::kThreads % kPerLine == 0;
+  static constexpr i32 kLineStep = Config::kThreads / kPerLine;
+  static constexpr bool kSamePhase =
+      kWholeLines && kLineStep % Layout::kPeriod == 0;
+
   /// Distinct outer coordinates of a thread; they stay in registers unless
   /// there are too many of them (then they are prepared where they are used).
-  static constexpr i32 kRows =
-      kAlongK ? kPasses
-              : (kPerLine > Config::kThreads ? kPerLine / Config::kThreads : 1);
+  static constexpr i32 kRows = kAlongK       ? kPasses
+                               : kWholeLines ? 1
+                                             : kPerLine / Config::kThreads;
   static constexpr i32 kMaxRowBytes = 128;
   static constexpr bool kKeepRows = kRows * i32(sizeof(Row)) <= kMaxRowBytes;
+  static_assert(kWholeLines || kPerLine % Config::kThreads == 0,
+                "threads and calls of a line are powers of two");
 
   Row rows[kKeepRows ? kRows : 1];
   Element held[kAsync ? 1 : kPasses * kVector];
   i32 batch;
   i32 outer0;
+  i32 line0;
+  i32 along0;
+  i32 place0;
 
-  FUSEC_DEVICE i32 call(i32 pass) { return pass * Config::kThreads + tid(); }
-  FUSEC_DEVICE i32 line(i32 pass) { return call(pass) / kPerLine; }
-  FUSEC_DEVICE i32 along(i32 pass) { return call(pass) % kPerLine * kVector; }
-  FUSEC_DEVICE i32 outerOf(i32 pass) {
+  FUSEC_METHOD i32 line(i32 pass) const {
+    return kWholeLines ? line0 + pass * kLineStep
+                       : pass / (kPerLine / Config::kThreads);
+  }
+  FUSEC_METHOD i32 along(i32 pass) const {
+    return kWholeLines ? along0
+                       : along0 + pass % (kPerLine / Config::kThreads) *
+                                      Config::kThreads * kVector;
+  }
+  /// Where a call's elements lie in the tile.
+  FUSEC_METHOD i32 place(i32 pass) const {
+    return kSamePhase ? place0 + pass * kLineStep * kSpan
+                      : Layout::index(line(pass), along(pass));
+  }
+  FUSEC_METHOD i32 outerOf(i32 pass) const {
     return kAlongK ? line(pass) : along(pass);
   }
-  FUSEC_DEVICE i32 kOf(i32 pass) { return kAlongK ? along(pass) : line(pass); }
+  FUSEC_METHOD i32 kOf(i32 pass) const {
+    return kAlongK ? along(pass) : line(pass);
+  }
   FUSEC_DEVICE bool inside(i32 pass) {
-    return !kPartial || call(pass) < kCalls;
+    return !kPartial || pass * Config::kThreads + tid() < kCalls;
   }
 
   /// Prepares for the tile whose first outer coordinate is `outer`.
   FUSEC_METHOD void begin(const Holes &holes, i32 b, i32 outer) {
     batch = b;
     outer0 = outer;
+    line0 = kWholeLines ? i32(u32(tid()) / u32(kPerLine)) : 0;
+    along0 = i32(u32(tid()) % u32(kPerLine)) * kVector;
+    place0 = Layout::index(line0, along0);
     if constexpr (kKeepRows) {
       FUSEC_UNROLL
       for (i32 r = 0; r < kRows; ++r)
@@ -139,28 +168,27 @@ struct GemmLoader {
     for (i32 p = 0; p < kPasses; ++p) {
       if constexpr (kAsync) {
         if (inside(p))
-          Side::copy(holes, row(holes, p), k0 + kOf(p), ring,
-                     tile + Layout::index(line(p), along(p)));
+          Side::copy(holes, row(holes, p), k0 + kOf(p), ring, tile + place(p));
       } else {
-        Element v[kVector];
-        if (inside(p))
+        if (inside(p)) {
+          Element v[kVector];
           Side::values(holes, row(holes, p), k0 + kOf(p), v);
-        FUSEC_UNROLL
-        for (i32 i = 0; i < kVector; ++i)
-          held[p * kVector + i] = v[i];
+          FUSEC_UNROLL
+          for (i32 i = 0; i < kVector; ++i)
+            held[p * kVector + i] = v[i];
+        }
       }
     }
   }
 
   /// Stores what `fetch` left in registers; nothing for an Async operand.
   template <class Shared>
-  FUSEC_METHOD void commit(Shared ring, i32 tile) {
+  FUSEC_METHOD void commit(Shared ring, i32 tile) const {
     if constexpr (!kAsync) {
       FUSEC_UNROLL
       for (i32 p = 0; p < kPasses; ++p)
         if (inside(p))
-          sts<kVector>(ring, tile + Layout::index(line(p), along(p)), held,
-                       p * kVector);
+          sts<kVector>(ring, tile + place(p), held, p * kVector);
     }
   }
 };
@@ -188,7 +216,7 @@ struct GemmPipeline {
   }
 
   template <class Shared>
-  FUSEC_METHOD void commit(Shared ring, i32 slot) {
+  FUSEC_METHOD void commit(Shared ring, i32 slot) const {
     i32 base = slot * Config::kSlot;
     a.commit(ring, base);
     b.commit(ring, base + Config::kSlotA);

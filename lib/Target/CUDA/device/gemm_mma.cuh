@@ -2,14 +2,15 @@
 //-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// mma.sync over a cp.async ring, with register double buffering:
-//   1. fill all ring slots but one, wait for the first;
-//   2. for each step of TileK: while the fragments of one k group multiply,
-//      read those of the next; the first group also starts the step that goes
-//      into the slot just freed; the last one stores Computed operands, waits
-//      for the next slot and reads its first fragments;
+// mma.sync over a cp.async ring:
+//   1. fill all ring slots but one;
+//   2. for each step of TileK: wait for its slot, read the first fragments,
+//      start the step that goes into the slot just freed, multiply, store
+//      Computed operands;
 //   3. drain, stage the accumulators, run the epilogue hole.
-// Steps past k fetch zeros, so the loop has no tail.
+// Steps past k fetch zeros, so the loop has no tail. Fragments are not double
+// buffered by hand: the unrolled step lets the assembler read ahead as far as
+// registers allow, and TileK = 64 fits without spills.
 //===----------------------------------------------------------------------===//
 
 /// The product of one k group, in f32.
@@ -40,8 +41,8 @@ struct GemmWarp {
   FragmentB fb;
   i32 row0;
   i32 column0;
-  u32 a[2][kBlocksM][4];
-  u32 b[2][kBlocksN][4];
+  u32 a[kBlocksM][4];
+  u32 b[kBlocksN][4];
   f32 acc[kBlocksM][2 * kBlocksN][4];
 
   FUSEC_METHOD void begin() {
@@ -59,43 +60,42 @@ struct GemmWarp {
   }
 
   template <class Shared, class Halves>
-  FUSEC_METHOD void read(i32 buffer, Shared ring, Halves halves, i32 slot,
-                         i32 step) {
+  FUSEC_METHOD void read(Shared ring, Halves halves, i32 slot, i32 step) {
     i32 base = slot * Config::kSlot;
     FUSEC_UNROLL
     for (i32 i = 0; i < kBlocksM; ++i)
-      fa.load(a[buffer][i], ring, halves, base, i, step);
+      fa.load(a[i], ring, halves, base, i, step);
     FUSEC_UNROLL
     for (i32 j = 0; j < kBlocksN; ++j)
-      fb.load(b[buffer][j], ring, halves, base + Config::kSlotA, j, step);
+      fb.load(b[j], ring, halves, base + Config::kSlotA, j, step);
   }
 
-  FUSEC_METHOD void multiply(i32 buffer) {
+  FUSEC_METHOD void multiply() {
     FUSEC_UNROLL
     for (i32 i = 0; i < kBlocksM; ++i)
       FUSEC_UNROLL
     for (i32 j = 0; j < 2 * kBlocksN; ++j) {
       // Back and forth, so that consecutive products share a B fragment.
       i32 jj = i % 2 ? 2 * kBlocksN - 1 - j : j;
-      const u32 pair[2] = {b[buffer][jj / 2][jj % 2 * 2],
-                           b[buffer][jj / 2][jj % 2 * 2 + 1]};
-      gemmProduct<Config::kKind>(acc[i][jj], a[buffer][i], pair);
+      const u32 pair[2] = {b[jj / 2][jj % 2 * 2], b[jj / 2][jj % 2 * 2 + 1]};
+      gemmProduct<Config::kKind>(acc[i][jj], a[i], pair);
     }
   }
 
   /// Lane 4g + t holds columns 2t, 2t + 1 of rows g and g + 8 of each m16n8
-  /// block.
+  /// block. The group number is a bit field of the index and the warp's first
+  /// column a multiple of its width, so a block's column is one XOR away.
   template <class Shared>
   FUSEC_METHOD void stage(Shared out) const {
-    using Stage = GemmStage<Config>;
+    i32 at = GemmStage<Config>::index(row0 + (lane() >> 2),
+                                      column0 + 2 * (lane() & 3));
     FUSEC_UNROLL
-    for (i32 i = 0; i < kBlocksM; ++i)
+    for (i32 j = 0; j < 2 * kBlocksN; ++j)
       FUSEC_UNROLL
-    for (i32 j = 0; j < 2 * kBlocksN; ++j) {
-      i32 row = row0 + 16 * i + (lane() >> 2);
-      i32 column = column0 + 8 * j + 2 * (lane() & 3);
-      sts<2>(out, Stage::index(row, column), acc[i][j], 0);
-      sts<2>(out, Stage::index(row + 8, column), acc[i][j], 2);
+    for (i32 i = 0; i < kBlocksM; ++i) {
+      i32 place = (at ^ (j << 2)) + 16 * i * Config::kTileN;
+      sts<2>(out, place, acc[i][j], 0);
+      sts<2>(out, place + 8 * Config::kTileN, acc[i][j], 2);
     }
   }
 };
@@ -122,30 +122,21 @@ FUSEC_DEVICE void gemm_mma(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
   state.begin();
 
   pipeline.fill(holes, ring);
-  cp_async_wait<kStages - 2>();
-  bar();
-  state.read(0, ring, halves, 0, 0);
-
   i32 slot = 0;
   i32 free = kStages - 1;
   for (i32 k0 = 0; k0 < k; k0 += Config::kTileK) {
-    i32 next = slot + 1 == kStages ? 0 : slot + 1;
+    cp_async_wait<kStages - 2>();
+    bar();
     FUSEC_UNROLL
     for (i32 s = 0; s < kSteps; ++s) {
-      if (s == kSteps - 1) {
-        pipeline.commit(ring, free);
-        cp_async_wait<kStages - 2>();
-        bar();
-        state.read((s + 1) % 2, ring, halves, next, 0);
-      } else {
-        state.read((s + 1) % 2, ring, halves, slot, s + 1);
-      }
+      state.read(ring, halves, slot, s);
       if (s == 0)
         pipeline.fetch(holes, k0 + (kStages - 1) * Config::kTileK, ring, free);
-      state.multiply(s % 2);
+      state.multiply();
     }
+    pipeline.commit(ring, free);
     free = slot;
-    slot = next;
+    slot = slot + 1 == kStages ? 0 : slot + 1;
   }
   cp_async_wait<0>();
   bar();

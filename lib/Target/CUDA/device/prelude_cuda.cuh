@@ -680,7 +680,7 @@ FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], const T *s, i32 i) {
       T *s, i32 i, const fusec_detail::Same<T> *p, I off, bool pred) {         \
     asm volatile("cp.async." cache ".shared.global [%0], [%1], " #bytes        \
                  ", %2;" ::"r"(fusec_detail::sharedAddress(s + i)),            \
-                 "l"(__cvta_generic_to_global(p + (pred ? off : (I)0))),       \
+                 "l"(__cvta_generic_to_global(p + off)),       \
                  "r"(pred ? bytes : 0)                                         \
                  : "memory");                                                  \
   }

@@ -1,0 +1,83 @@
+//===- GemmConfigTest.cpp - choice of contraction tiles -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "fusec/Target/CUDA/GemmConfig.h"
+#include "gtest/gtest.h"
+
+using namespace fusec::cuda;
+
+namespace {
+
+constexpr GemmKind kKinds[] = {GemmKind::F16, GemmKind::BF16, GemmKind::TF32,
+                               GemmKind::F32};
+
+TEST(GemmConfig, HasTheFormulasOfTheDeviceTemplate) {
+  GemmConfig config;
+  config.kind = GemmKind::BF16;
+  config.tileM = 128, config.tileN = 256, config.tileK = 64;
+  config.warpsM = 2, config.warpsN = 4, config.stages = 3;
+  EXPECT_EQ(config.deviceType(),
+            "GemmConfig<GemmKind::BF16, 128, 256, 64, 2, 4, 3, 8>");
+  EXPECT_EQ(config.threads(), 256);
+  EXPECT_EQ(config.sharedBytes(), 3 * (128 + 256) * 64 * 2);
+  config.stages = 2, config.tileK = 32;
+  EXPECT_EQ(config.sharedBytes(), 128 * 256 * 4) << "the staged f32 tile";
+  EXPECT_EQ(config.grid(4096, 4096, 3), 32 * 16 * 3);
+  EXPECT_EQ(config.grid(1, 257, 1), 2);
+}
+
+TEST(GemmConfig, LaunchesNothingForEmptyResults) {
+  for (GemmKind kind : kKinds) {
+    EXPECT_EQ(chooseGemmConfig(kind, 0, 64, 64, 1).grid(0, 64, 1), 0);
+    EXPECT_EQ(chooseGemmConfig(kind, 64, 0, 64, 1).grid(64, 0, 1), 0);
+    EXPECT_EQ(chooseGemmConfig(kind, 64, 64, 64, 0).grid(64, 64, 0), 0);
+    EXPECT_GT(chooseGemmConfig(kind, 64, 64, 0, 1).grid(64, 64, 1), 0);
+  }
+}
+
+TEST(GemmConfig, TakesLargeTilesForLargeAndSmallTilesForSmallProblems) {
+  for (GemmKind kind : kKinds)
+    for (bool computed : {false, true}) {
+      GemmConfig large = chooseGemmConfig(kind, 8192, 8192, 4096, 1, computed);
+      GemmConfig small = chooseGemmConfig(kind, 256, 256, 1024, 1, computed);
+      EXPECT_GE(large.tileM * large.tileN, 128 * 128);
+      EXPECT_LE(small.tileM * small.tileN, 64 * 64);
+      GemmConfig batched =
+          chooseGemmConfig(kind, 256, 256, 1024, 512, computed);
+      EXPECT_GE(batched.tileM * batched.tileN, 128 * 128);
+    }
+}
+
+TEST(GemmConfig, StaysWithinTheSharedMemoryOfTheDevice) {
+  for (int64_t limit : {48, 99, 163, 227}) {
+    GemmDevice device{108, limit * 1024, (limit + 1) * 1024};
+    for (GemmKind kind : kKinds)
+      for (bool computed : {false, true})
+        for (int64_t size : {1, 100, 1000, 10000}) {
+          GemmConfig config =
+              chooseGemmConfig(kind, size, size, size, 1, computed, device);
+          EXPECT_LE(config.sharedBytes(), device.sharedPerBlock);
+          EXPECT_LE(config.threads(), 1024);
+        }
+  }
+}
+
+TEST(GemmConfig, MeetsTheConstraintsOfTheDeviceTemplate) {
+  for (GemmKind kind : kKinds)
+    for (bool computed : {false, true})
+      for (int64_t m : {1, 17, 300, 5000})
+        for (int64_t n : {1, 17, 300, 5000}) {
+          GemmConfig c = chooseGemmConfig(kind, m, n, 512, 1, computed);
+          for (int64_t v : {c.tileM, c.tileN, c.tileK, c.warpsM, c.warpsN})
+            EXPECT_EQ(v & (v - 1), 0) << c.deviceType();
+          if (kind == GemmKind::F32) {
+            EXPECT_EQ(c.tileM, 32 * c.warpsM);
+            EXPECT_EQ(c.tileN, 64 * c.warpsN);
+          } else {
+            EXPECT_EQ(c.tileM % (16 * c.warpsM), 0);
+            EXPECT_EQ(c.tileN % (16 * c.warpsN), 0);
+            EXPECT_GE(c.tileK * c.elementBytes(), 64);
+          }
+        }
+}
+
+} // namespace

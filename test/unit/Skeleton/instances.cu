@@ -1,0 +1,52 @@
+//===- instances.cu - the skeleton for sm_80 and sm_90a ---------*- CUDA
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiled, not run: the configurations that chooseGemmConfig returns must
+// assemble without register spills for the oldest and the newest architecture.
+// The build passes the prelude and the headers by -include.
+//===----------------------------------------------------------------------===//
+#include "test_holes.cuh"
+
+#define INSTANCE(name, blocks, config, T, accessA, orderA, vectorA, accessB,   \
+                 orderB, vectorB)                                              \
+  FUSEC_KERNEL_MIN(name, config::kThreads, blocks)                             \
+  (const T *pa, const T *pb, const f32 *bias, const f32 *scale, T *out,        \
+   f32 *copy, i32 m, i32 n, i32 k, i32 batch, TestStrides sa,                  \
+   TestStrides sb) {                                                           \
+    using A = TestOperand<T, accessA, orderA, vectorA>;                        \
+    using B = TestOperand<T, accessB, orderB, vectorB>;                        \
+    TestHoles<T, A, B> holes{                                                  \
+        {pa, sa, m, k}, {pb, sb, n, k}, bias, scale, out, copy, m, n};         \
+    gemm<config>(holes, m, n, k, batch);                                       \
+  }
+
+using Wide = GemmConfig<GemmKind::F16, 128, 256, 64, 2, 4, 3, 8>;
+using Square = GemmConfig<GemmKind::BF16, 128, 128, 64, 2, 2, 3, 8>;
+using Medium = GemmConfig<GemmKind::F16, 64, 128, 64, 2, 2, 3, 8>;
+using Small = GemmConfig<GemmKind::F16, 64, 64, 64, 2, 2, 3, 8>;
+using Flat = GemmConfig<GemmKind::BF16, 32, 64, 32, 2, 2, 4, 8>;
+using Gather = GemmConfig<GemmKind::F16, 128, 128, 32, 2, 4, 3, 8>;
+using GatherSmall = GemmConfig<GemmKind::F16, 64, 64, 32, 2, 2, 4, 8>;
+using Tf32 = GemmConfig<GemmKind::TF32, 128, 128, 32, 2, 2, 3, 8>;
+using Tf32Gather = GemmConfig<GemmKind::TF32, 128, 128, 16, 2, 4, 4, 8>;
+using Fma = GemmConfig<GemmKind::F32, 128, 128, 32, 4, 2, 3, 8>;
+using FmaSmall = GemmConfig<GemmKind::F32, 64, 64, 16, 2, 1, 3, 8>;
+
+INSTANCE(wide_kn, 1, Wide, f16, Async, AlongK, 8, Async, AlongOuter, 8)
+INSTANCE(wide_nk, 1, Wide, f16, Async, AlongK, 8, Async, AlongK, 8)
+INSTANCE(square_kn, 2, Square, bf16, Async, AlongK, 8, Async, AlongOuter, 8)
+INSTANCE(square_mn, 2, Square, bf16, Async, AlongOuter, 8, Async, AlongOuter, 8)
+INSTANCE(medium_kn, 3, Medium, f16, Async, AlongK, 8, Async, AlongOuter, 8)
+INSTANCE(small_nk, 4, Small, f16, Async, AlongK, 8, Async, AlongK, 8)
+INSTANCE(flat_kn, 6, Flat, bf16, Async, AlongK, 8, Async, AlongOuter, 8)
+INSTANCE(gather_a, 2, Gather, f16, Computed, AlongK, 8, Async, AlongOuter, 8)
+INSTANCE(gather_conv, 2, Gather, f16, Computed, AlongOuter, 1, Async, AlongK, 8)
+INSTANCE(gather_small, 4, GatherSmall, f16, Computed, AlongK, 1, Computed,
+         AlongOuter, 1)
+INSTANCE(tf32_kn, 2, Tf32, f32, Async, AlongK, 4, Async, AlongOuter, 4)
+INSTANCE(tf32_gather, 1, Tf32Gather, f32, Computed, AlongK, 1, Computed,
+         AlongOuter, 1)
+INSTANCE(fma_kn, 1, Fma, f32, Async, AlongK, 4, Async, AlongOuter, 4)
+INSTANCE(fma_gather, 1, Fma, f32, Computed, AlongK, 1, Computed, AlongOuter, 1)
+INSTANCE(fma_small_nk, 4, FmaSmall, f32, Async, AlongK, 4, Async, AlongK, 4)

@@ -1,0 +1,135 @@
+//===- test_holes.cuh - one hole struct for every case ----------*- CUDA
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Strided operands of every access kind, order and vector width, with an
+// epilogue of column bias and erf GELU into one output and a row-scaled f32
+// copy into a second one. Used by the emulator tests and by the compile check
+// for sm_80 and sm_90a.
+//===----------------------------------------------------------------------===//
+
+/// Element strides of one operand: batch, outer (m or n), k.
+struct TestStrides {
+  i32 batch, outer, k;
+};
+
+/// A row of an operand: its first element's offset, negative outside.
+struct TestRow {
+  i32 offset;
+  i32 outer;
+};
+
+/// `Vector` elements a call for Computed operands; Async ones ignore it.
+template <class T, GemmAccess Access, GemmOrder Order, i32 Vector>
+struct TestOperand {
+  static constexpr GemmAccess kAccess = Access;
+  static constexpr GemmOrder kOrder = Order;
+  static constexpr i32 kVector = Vector;
+  const T *p;
+  TestStrides strides;
+  i32 outer, k;
+
+  FUSEC_METHOD TestRow prepare(i32 b, i32 o) const {
+    return {o < outer ? b * strides.batch + o * strides.outer : -1, o};
+  }
+  FUSEC_METHOD GemmSource source(const TestRow &row, i32 kk) const {
+    return {i64(row.offset) + kk * strides.k, row.offset >= 0 && kk < k};
+  }
+  template <i32 V>
+  FUSEC_METHOD void values(const TestRow &row, i32 kk, T (&v)[V]) const {
+    FUSEC_UNROLL
+    for (i32 i = 0; i < V; ++i) {
+      i32 ki = Order == GemmOrder::KContiguous ? kk + i : kk;
+      i32 oi = Order == GemmOrder::KContiguous ? 0 : i;
+      v[i] = ldm1(p, row.offset + oi * strides.outer + ki * strides.k,
+                  row.offset >= 0 && row.outer + oi < outer && ki < k,
+                  from_f32<T>(0.0f));
+    }
+  }
+};
+
+template <class T, class A, class B>
+struct TestHoles {
+  static constexpr GemmAccess kAccessA = A::kAccess;
+  static constexpr GemmAccess kAccessB = B::kAccess;
+  static constexpr GemmOrder kOrderA = A::kOrder;
+  static constexpr GemmOrder kOrderB = B::kOrder;
+  static constexpr i32 kVectorA = A::kVector;
+  static constexpr i32 kVectorB = B::kVector;
+  using RowA = TestRow;
+  using RowB = TestRow;
+  A a;
+  B b;
+  const f32 *bias;  // [n]
+  const f32 *scale; // [m]
+  T *out;           // [batch, m, n]: gelu(x + bias)
+  f32 *copy;        // [batch, m, n]: x * scale
+  i32 m, n;
+
+  FUSEC_METHOD RowA prepareA(i32 batch, i32 row) const {
+    return a.prepare(batch, row);
+  }
+  FUSEC_METHOD const T *baseA() const { return a.p; }
+  FUSEC_METHOD GemmSource sourceA(const RowA &row, i32 k) const {
+    return a.source(row, k);
+  }
+  template <i32 V>
+  FUSEC_METHOD void valuesA(const RowA &row, i32 k, T (&v)[V]) const {
+    a.values(row, k, v);
+  }
+  FUSEC_METHOD RowB prepareB(i32 batch, i32 column) const {
+    return b.prepare(batch, column);
+  }
+  FUSEC_METHOD const T *baseB() const { return b.p; }
+  FUSEC_METHOD GemmSource sourceB(const RowB &row, i32 k) const {
+    return b.source(row, k);
+  }
+  template <i32 V>
+  FUSEC_METHOD void valuesB(const RowB &row, i32 k, T (&v)[V]) const {
+    b.values(row, k, v);
+  }
+
+  FUSEC_METHOD void epilogue(i32 batch, i32 row, i32 column, const f32 (&v)[8],
+                             i32 valid) const {
+    i64 at = (i64(batch) * m + row) * n + column;
+    f32 factor = ld1(scale, row);
+    T result[8];
+    f32 scaled[8];
+    FUSEC_UNROLL
+    for (i32 i = 0; i < 8; ++i) {
+      f32 x = v[i] + ldm1(bias, column + i, i < valid, 0.0f);
+      result[i] = from_f32<T>(0.5f * x * (1.0f + m_erf(x * 0.70710678f)));
+      scaled[i] = v[i] * factor;
+    }
+    if (valid == 8 && n % 8 == 0) {
+      st<8>(out, at, result, 0);
+      st<8>(copy, at, scaled, 0);
+    } else {
+      FUSEC_UNROLL
+      for (i32 i = 0; i < 8; ++i) {
+        stm1(out, at + i, result[i], i < valid);
+        stm1(copy, at + i, scaled[i], i < valid);
+      }
+    }
+  }
+};
+
+constexpr GemmAccess Async = GemmAccess::Async;
+constexpr GemmAccess Computed = GemmAccess::Computed;
+constexpr GemmOrder AlongK = GemmOrder::KContiguous;
+constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
+
+/// Defines and exports a kernel over TestHoles.
+#define TEST_KERNEL(name, config, T, accessA, orderA, vectorA, accessB,        \
+                    orderB, vectorB)                                           \
+  FUSEC_KERNEL(name, config::kThreads)                                         \
+  (const T *pa, const T *pb, const f32 *bias, const f32 *scale, T *out,        \
+   f32 *copy, i32 m, i32 n, i32 k, i32 batch, TestStrides sa,                  \
+   TestStrides sb) {                                                           \
+    using A = TestOperand<T, accessA, orderA, vectorA>;                        \
+    using B = TestOperand<T, accessB, orderB, vectorB>;                        \
+    TestHoles<T, A, B> holes{                                                  \
+        {pa, sa, m, k}, {pb, sb, n, k}, bias, scale, out, copy, m, n};         \
+    gemm<config>(holes, m, n, k, batch);                                       \
+  }                                                                            \
+  FUSEC_EXPORT(name)

@@ -71,8 +71,8 @@ enum FusecEmuMma { FusecMmaF16, FusecMmaBF16, FusecMmaTF32 };
 
 struct FusecEmuApi {
   const FusecEmuIds *(*ids)();
-  void (*load)(void *dst, u64 address, u32 bytes, i32 line);
-  void (*store)(u64 address, const void *src, u32 bytes, i32 line);
+  void (*load)(void *dst, u64 base, i64 offset, u32 bytes, i32 line);
+  void (*store)(u64 base, i64 offset, const void *src, u32 bytes, i32 line);
   u32 (*sharedArray)(const void *key, u32 bytes, i32 line);
   u32 (*sharedDynamic)(u32 offset, u32 elementBytes, u32 *count, i32 line);
   void (*sharedLoad)(void *dst, FusecEmuShared at, u32 elements, i32 line);
@@ -82,12 +82,12 @@ struct FusecEmuApi {
   void (*barrierWarp)(i32 line);
   u64 (*shuffle)(i32 kind, u64 value, i32 arg, i32 line);
   u32 (*vote)(bool predicate, i32 line);
-  u64 (*atomic)(i32 op, i32 type, u64 address, u64 a, u64 b, i32 line);
+  u64 (*atomic)(i32 op, i32 type, u64 base, i64 offset, u64 a, u64 b, i32 line);
   void (*fence)(i32 line);
   void (*mma)(i32 kind, f32 *d, const u32 *a, const u32 *b, i32 line);
   void (*ldmatrix)(u32 *r, i32 tiles, bool transposed, FusecEmuShared at,
                    i32 line);
-  void (*cpAsync)(FusecEmuShared at, u64 address, u32 bytes, bool pred,
+  void (*cpAsync)(FusecEmuShared at, u64 base, i64 offset, u32 bytes, bool pred,
                   i32 line);
   void (*cpAsyncCommit)(i32 line);
   void (*cpAsyncWait)(i32 newest, i32 line);
@@ -122,7 +122,7 @@ fusec_emu_bind(const FusecEmuApi *api) {
     fusec_detail::call(&name, args);                                           \
   }
 #define FUSEC_SHARED(T, name, count)                                           \
-  static char fusec_key_##name;                                                  \
+  static char fusec_key_##name;                                                \
   const FusecShared<T> name =                                                  \
       fusec_detail::sharedArray<T>(&fusec_key_##name, (count), __LINE__)
 #define FUSEC_SHARED_DYN(T, name) FUSEC_SHARED_DYN_AT(T, name, 0)
@@ -196,10 +196,22 @@ template <class T>
 static FusecEmuShared at(FusecShared<T> s, i64 i) {
   return {s.base, s.count, s.first + i, sizeof(T)};
 }
-/// The address of p[off] without undefined overflow for wild offsets.
+/// An address as the pointer it starts from, which tells the buffer, and a byte
+/// offset that may be anything.
+struct Address {
+  u64 base;
+  i64 offset;
+};
 template <class T, class I>
-static u64 address(const T *p, I off) {
-  return (u64)p + (u64)(i64)off * sizeof(T);
+static Address address(const T *p, I off) {
+  return {(u64)p, (i64)((u64)(i64)off * sizeof(T))};
+}
+static u64 atomic(i32 op, i32 type, Address a, u64 x, u64 y, i32 line) {
+  return fusec_emu->atomic(op, type, a.base, a.offset, x, y, line);
+}
+static void cpAsync(FusecEmuShared to, Address from, u32 bytes, bool pred,
+                    i32 line) {
+  fusec_emu->cpAsync(to, from.base, from.offset, bytes, pred, line);
 }
 template <class To, class From>
 static To bitCast(From x) {
@@ -214,21 +226,21 @@ struct PowerOfTwo {
 };
 
 template <i32 V, class T>
-static void load(T *dst, u64 address, i32 line) {
+static void load(T *dst, Address a, i32 line) {
   (void)sizeof(PowerOfTwo<V>);
 #if FUSEC_EMU_CHECKS
-  fusec_emu->load(dst, address, V * sizeof(T), line);
+  fusec_emu->load(dst, a.base, a.offset, V * sizeof(T), line);
 #else
-  __builtin_memcpy(dst, (const void *)address, V * sizeof(T));
+  __builtin_memcpy(dst, (const void *)(a.base + a.offset), V * sizeof(T));
 #endif
 }
 template <i32 V, class T>
-static void store(u64 address, const T *src, i32 line) {
+static void store(Address a, const T *src, i32 line) {
   (void)sizeof(PowerOfTwo<V>);
 #if FUSEC_EMU_CHECKS
-  fusec_emu->store(address, src, V * sizeof(T), line);
+  fusec_emu->store(a.base, a.offset, src, V * sizeof(T), line);
 #else
-  __builtin_memcpy((void *)address, src, V * sizeof(T));
+  __builtin_memcpy((void *)(a.base + a.offset), src, V * sizeof(T));
 #endif
 }
 template <i32 V, class T>
@@ -514,7 +526,7 @@ FUSEC_DEVICE bool all(bool p, FUSEC_DETAIL_LINE) {
 #define FUSEC_DETAIL_ATOMIC(name, op, T, number)                               \
   template <class I>                                                           \
   FUSEC_DEVICE T name(T *p, I off, T v, FUSEC_DETAIL_LINE) {                   \
-    return from_bits<T>((fusec_detail::UInt<sizeof(T)>)fusec_emu->atomic(      \
+    return from_bits<T>((fusec_detail::UInt<sizeof(T)>)fusec_detail::atomic(   \
         op, number, fusec_detail::address(p, off), to_bits(v), 0, line));      \
   }
 FUSEC_DETAIL_ATOMIC(atom_add, FusecAdd, i32, FusecI32)
@@ -531,18 +543,18 @@ FUSEC_DETAIL_ATOMIC(atom_min, FusecMin, i64, FusecI64)
 #undef FUSEC_DETAIL_ATOMIC
 template <class I>
 FUSEC_DEVICE u32 atom_cas(u32 *p, I off, u32 cmp, u32 v, FUSEC_DETAIL_LINE) {
-  return (u32)fusec_emu->atomic(FusecCas, FusecU32,
-                                fusec_detail::address(p, off), v, cmp, line);
+  return (u32)fusec_detail::atomic(FusecCas, FusecU32,
+                                   fusec_detail::address(p, off), v, cmp, line);
 }
 template <class I>
 FUSEC_DEVICE u64 atom_cas(u64 *p, I off, u64 cmp, u64 v, FUSEC_DETAIL_LINE) {
-  return fusec_emu->atomic(FusecCas, FusecU64, fusec_detail::address(p, off), v,
-                           cmp, line);
+  return fusec_detail::atomic(FusecCas, FusecU64, fusec_detail::address(p, off),
+                              v, cmp, line);
 }
 template <class I>
 FUSEC_DEVICE u32 ticket(u32 *p, I off, u32 n, FUSEC_DETAIL_LINE) {
-  return (u32)fusec_emu->atomic(FusecTicket, FusecU32,
-                                fusec_detail::address(p, off), n, 0, line);
+  return (u32)fusec_detail::atomic(FusecTicket, FusecU32,
+                                   fusec_detail::address(p, off), n, 0, line);
 }
 
 //===-- Tensor cores and asynchronous copies ------------------------------===//
@@ -576,8 +588,8 @@ FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], FusecShared<T> s, i32 i,
   FUSEC_DEVICE void cp_async##bytes(FusecShared<T> s, i32 i,                   \
                                     const fusec_detail::Same<T> *p, I off,     \
                                     bool pred, FUSEC_DETAIL_LINE) {            \
-    fusec_emu->cpAsync(fusec_detail::at(s, i), fusec_detail::address(p, off),  \
-                       bytes, pred, line);                                     \
+    fusec_detail::cpAsync(fusec_detail::at(s, i),                              \
+                          fusec_detail::address(p, off), bytes, pred, line);   \
   }
 FUSEC_DETAIL_CP_ASYNC(16)
 FUSEC_DETAIL_CP_ASYNC(8)

@@ -1,0 +1,55 @@
+//===- Api.cpp - the call table between kernels and the runtime -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Api.h"
+#include "Numbers.h"
+#include "Worker.h"
+
+using namespace fusec::runtime;
+using namespace fusec::runtime::emulator;
+
+namespace {
+/// Forwards a table entry to the method of the running worker.
+template <auto Method>
+struct Forward;
+template <class R, class... A, R (Worker::*Method)(A...)>
+struct Forward<Method> {
+  static R call(A... arguments) {
+    return (Worker::current().*Method)(arguments...);
+  }
+};
+template <class R, class... A, R (Worker::*Method)(A...) const>
+struct Forward<Method> {
+  static R call(A... arguments) {
+    return (Worker::current().*Method)(arguments...);
+  }
+};
+} // namespace
+
+const FusecEmuApi &emulator::api() {
+  static const FusecEmuApi table = [] {
+    FusecEmuApi made = {};
+    made.ids = Forward<&Worker::ids>::call;
+    made.load = Forward<&Worker::load>::call;
+    made.store = Forward<&Worker::store>::call;
+    made.sharedArray = Forward<&Worker::sharedArray>::call;
+    made.sharedDynamic = Forward<&Worker::sharedDynamic>::call;
+    made.sharedLoad = Forward<&Worker::sharedLoad>::call;
+    made.sharedStore = Forward<&Worker::sharedStore>::call;
+    made.barrier = Forward<&Worker::barrier>::call;
+    made.barrierWarp = Forward<&Worker::barrierWarp>::call;
+    made.shuffle = Forward<&Worker::shuffle>::call;
+    made.vote = Forward<&Worker::vote>::call;
+    made.atomic = Forward<&Worker::atomic>::call;
+    made.fence = Forward<&Worker::fence>::call;
+    made.mma = Forward<&Worker::mma>::call;
+    made.ldmatrix = Forward<&Worker::ldmatrix>::call;
+    made.cpAsync = Forward<&Worker::copyAsync>::call;
+    made.cpAsyncCommit = Forward<&Worker::commitCopies>::call;
+    made.cpAsyncWait = Forward<&Worker::waitCopies>::call;
+    made.decode = decodeFloat;
+    made.encode = encodeFloat;
+    return made;
+  }();
+  return table;
+}

@@ -1,0 +1,369 @@
+//===- WorkerMemory.cpp - checked global and shared memory ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An access that fails its check is not performed; a read then gives zeros.
+//===----------------------------------------------------------------------===//
+#include "Worker.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace fusec::runtime;
+using namespace fusec::runtime::emulator;
+using llvm::formatv;
+
+//===-- Global memory -----------------------------------------------------===//
+
+/// The buffer that a pointer argument points into, or one past the end of.
+const EmulatorBuffer *Worker::findBuffer(u64 base) {
+  for (const BufferCache &cached : bufferCache)
+    if (cached.buffer && cached.base == base)
+      return cached.buffer;
+  llvm::ArrayRef<EmulatorBuffer> buffers = state->buffers;
+  auto after =
+      std::upper_bound(buffers.begin(), buffers.end(), base,
+                       [](u64 address, const EmulatorBuffer &buffer) {
+                         return address < reinterpret_cast<u64>(buffer.data);
+                       });
+  if (after == buffers.begin())
+    return nullptr;
+  const EmulatorBuffer &found = *std::prev(after);
+  if (base - reinterpret_cast<u64>(found.data) > found.bytes)
+    return nullptr;
+  bufferCache[bufferCacheNext++ % bufferCache.size()] = {base, &found};
+  return &found;
+}
+
+/// The address of an access that may be performed, or null after a report.
+uint8_t *Worker::checkGlobal(const char *what, u64 base, i64 offset,
+                             uint32_t bytes, bool reads, bool writes,
+                             int32_t line) {
+  u64 address = base + static_cast<u64>(offset);
+  auto *target = reinterpret_cast<uint8_t *>(address);
+  if (!state->checks)
+    return target;
+  const EmulatorBuffer *buffer = findBuffer(base);
+  if (!buffer) {
+    fault(EmulatorFault::OutOfBounds, line,
+          formatv("{0} of {1} bytes through a pointer to no known buffer", what,
+                  bytes));
+    return nullptr;
+  }
+  u64 from = address - reinterpret_cast<u64>(buffer->data);
+  if (from > buffer->bytes || buffer->bytes - from < bytes) {
+    fault(EmulatorFault::OutOfBounds, line,
+          formatv("{0} of {1} bytes at byte {2} of buffer '{3}' of {4} bytes",
+                  what, bytes, static_cast<i64>(from), buffer->name,
+                  buffer->bytes));
+    return nullptr;
+  }
+  uint32_t alignment = std::min(bytes, 16u);
+  if (address % alignment != 0) {
+    fault(EmulatorFault::Misaligned, line,
+          formatv("{0} of {1} bytes at byte {2} of buffer '{3}': the address "
+                  "is not a multiple of {4}",
+                  what, bytes, from, buffer->name, alignment));
+    return nullptr;
+  }
+  if (!buffer->written)
+    return target;
+  uint8_t *written = buffer->written + from;
+  if (reads && std::find(written, written + bytes, 0) != written + bytes)
+    fault(EmulatorFault::UninitialisedRead, line,
+          formatv("{0} of {1} bytes at byte {2} of buffer '{3}', which were "
+                  "never written",
+                  what, bytes, from, buffer->name));
+  if (writes)
+    std::memset(written, 1, bytes);
+  return target;
+}
+
+// Blocks on other OS threads may touch the same memory, as on a GPU: copy in
+// relaxed atomic units, never in torn bytes.
+template <class T>
+static void copyUnit(void *to, const void *from) {
+  T value = __atomic_load_n(static_cast<const T *>(from), __ATOMIC_RELAXED);
+  __atomic_store_n(static_cast<T *>(to), value, __ATOMIC_RELAXED);
+}
+static void loadUnits(void *dst, const uint8_t *src, uint32_t bytes) {
+  auto *to = static_cast<uint8_t *>(dst);
+  // `dst` is a register array and need not be aligned to 8.
+  u64 wide[1];
+  for (; bytes >= 8; bytes -= 8, src += 8, to += 8) {
+    copyUnit<u64>(wide, src);
+    std::memcpy(to, wide, 8);
+  }
+  if (bytes == 4)
+    copyUnit<uint32_t>(wide, src);
+  else if (bytes == 2)
+    copyUnit<uint16_t>(wide, src);
+  else if (bytes == 1)
+    copyUnit<uint8_t>(wide, src);
+  std::memcpy(to, wide, bytes);
+}
+static void storeUnits(uint8_t *dst, const void *src, uint32_t bytes) {
+  auto *from = static_cast<const uint8_t *>(src);
+  u64 wide[1];
+  for (; bytes >= 8; bytes -= 8, dst += 8, from += 8) {
+    std::memcpy(wide, from, 8);
+    copyUnit<u64>(dst, wide);
+  }
+  std::memcpy(wide, from, bytes);
+  if (bytes == 4)
+    copyUnit<uint32_t>(dst, wide);
+  else if (bytes == 2)
+    copyUnit<uint16_t>(dst, wide);
+  else if (bytes == 1)
+    copyUnit<uint8_t>(dst, wide);
+}
+
+void Worker::load(void *dst, u64 base, i64 offset, uint32_t bytes,
+                  int32_t line) {
+  step(line);
+  if (const uint8_t *src =
+          checkGlobal("read", base, offset, bytes, true, false, line))
+    loadUnits(dst, src, bytes);
+  else
+    std::memset(dst, 0, bytes);
+}
+
+void Worker::store(u64 base, i64 offset, const void *src, uint32_t bytes,
+                   int32_t line) {
+  step(line);
+  if (uint8_t *dst =
+          checkGlobal("write", base, offset, bytes, false, true, line))
+    storeUnits(dst, src, bytes);
+}
+
+//===-- Atomics -----------------------------------------------------------===//
+
+template <class T>
+static T fromBits(u64 bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+template <class T>
+static T combine(int32_t op, T old, u64 a, u64 b) {
+  T x = fromBits<T>(a);
+  switch (op) {
+  case FusecAdd:
+    // Integers wrap.
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(u64(old) + u64(x));
+    else
+      return old + x;
+  case FusecMax:
+    return std::max(old, x);
+  case FusecMin:
+    return std::min(old, x);
+  case FusecCas:
+    return old == fromBits<T>(b) ? x : old;
+  case FusecTicket:
+    // Starts again at zero after ticket a - 1.
+    return old >= x - 1 ? T(0) : old + 1;
+  default:
+    return old;
+  }
+}
+
+template <class T>
+static u64 update(uint8_t *at, int32_t op, u64 a, u64 b) {
+  using Bits = std::conditional_t<sizeof(T) == 8, u64, uint32_t>;
+  auto *word = reinterpret_cast<Bits *>(at);
+  Bits old = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  Bits next;
+  do {
+    T value = combine<T>(op, fromBits<T>(old), a, b);
+    next = 0;
+    std::memcpy(&next, &value, sizeof(T));
+  } while (!__atomic_compare_exchange_n(word, &old, next, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  return old;
+}
+
+u64 Worker::atomic(int32_t op, int32_t type, u64 base, i64 offset, u64 a, u64 b,
+                   int32_t line) {
+  step(line);
+  bool wide = type == FusecI64 || type == FusecU64 || type == FusecF64;
+  uint8_t *at =
+      checkGlobal("atomic", base, offset, wide ? 8 : 4, true, true, line);
+  if (!at)
+    return 0;
+  switch (type) {
+  case FusecI32:
+    return update<int32_t>(at, op, a, b);
+  case FusecU32:
+    return update<uint32_t>(at, op, a, b);
+  case FusecI64:
+    return update<i64>(at, op, a, b);
+  case FusecU64:
+    return update<u64>(at, op, a, b);
+  case FusecF32:
+    return update<float>(at, op, a, b);
+  default:
+    return update<double>(at, op, a, b);
+  }
+}
+
+//===-- Shared memory -----------------------------------------------------===//
+
+uint32_t Worker::sharedArray(const void *key, uint32_t bytes, int32_t line) {
+  for (const StaticArray &array : staticArrays)
+    if (array.key == key)
+      return array.offset;
+  uint32_t offset = (sharedUsed + 127u) & ~127u;
+  if (u64(offset) + bytes > shared.size())
+    fatal(EmulatorFault::InvalidArgument, line,
+          formatv("an array of {0} bytes: more than {1} bytes of static shared "
+                  "memory",
+                  bytes, kStaticSharedLimit));
+  sharedUsed = offset + bytes;
+  staticArrays.push_back({key, offset, bytes});
+  return offset;
+}
+
+uint32_t Worker::sharedDynamic(uint32_t offset, uint32_t elementBytes,
+                               uint32_t *elements, int32_t line) {
+  uint32_t size = state->launch.dynamicSharedBytes;
+  if (offset % 16 != 0 || offset > size)
+    fatal(EmulatorFault::InvalidArgument, line,
+          formatv("dynamic shared memory from byte {0} of {1}: expected a "
+                  "multiple of 16 within it",
+                  offset, size));
+  *elements = (size - offset) / elementBytes;
+  return offset;
+}
+
+bool Worker::checkShared(const char *what, const FusecEmuShared &at,
+                         u64 elements, uint32_t alignment, uint32_t thread,
+                         int32_t line) {
+  if (at.index < 0 || at.index > i64(at.count) ||
+      u64(at.count) - u64(at.index) < elements) {
+    fault(EmulatorFault::OutOfBounds, line, thread,
+          formatv("{0} of {1} elements at element {2} of a shared array of {3}",
+                  what, elements, at.index, at.count));
+    return false;
+  }
+  u64 offset = at.base + u64(at.index) * at.elementBytes;
+  if (offset % alignment != 0) {
+    fault(EmulatorFault::Misaligned, line, thread,
+          formatv("{0} of {1} elements at element {2} of a shared array: the "
+                  "address is not a multiple of {3}",
+                  what, elements, at.index, alignment));
+    return false;
+  }
+  return true;
+}
+
+void Worker::checkConflict(const ShadowConflict &found, const char *what,
+                           uint32_t offset, uint32_t thread, int32_t line) {
+  switch (found.verdict) {
+  case ShadowVerdict::Fine:
+    return;
+  case ShadowVerdict::Uninitialised:
+    return fault(EmulatorFault::UninitialisedRead, line, thread,
+                 formatv("{0} of shared byte {1}, which this block has not "
+                         "written",
+                         what, offset));
+  case ShadowVerdict::Race:
+    return fault(EmulatorFault::SharedRace, line, thread,
+                 formatv("{0} of shared byte {1} races with the {2} by thread "
+                         "{3} in line {4}",
+                         what, offset, found.otherWrote ? "write" : "read",
+                         found.otherThread, found.otherLine));
+  case ShadowVerdict::Pending:
+    return fault(EmulatorFault::PendingCopy, line, thread,
+                 formatv("{0} of shared byte {1} before the wait for the copy "
+                         "that thread {2} began in line {3}",
+                         what, offset, found.otherThread, found.otherLine));
+  }
+}
+
+/// Reads on behalf of a thread; elements may be wider in `dst` than one access.
+bool Worker::readShared(void *dst, const FusecEmuShared &at, uint32_t elements,
+                        uint32_t thread, int32_t line) {
+  uint32_t bytes = elements * at.elementBytes;
+  if (!checkShared("read", at, elements, std::min(bytes, 16u), thread, line)) {
+    std::memset(dst, 0, bytes);
+    return false;
+  }
+  uint32_t offset = at.base + uint32_t(at.index) * at.elementBytes;
+  if (state->checks)
+    for (uint32_t e = 0; e < bytes; e += at.elementBytes)
+      checkConflict(shadow.read(offset + e, at.elementBytes, thread, line),
+                    "read", offset + e, thread, line);
+  std::memcpy(dst, &shared[offset], bytes);
+  return true;
+}
+
+void Worker::sharedLoad(void *dst, FusecEmuShared at, uint32_t elements,
+                        int32_t line) {
+  step(line);
+  readShared(dst, at, elements, static_cast<uint32_t>(thread().ids.tid), line);
+}
+
+void Worker::sharedStore(FusecEmuShared at, const void *src, uint32_t elements,
+                         int32_t line) {
+  step(line);
+  auto tid = static_cast<uint32_t>(thread().ids.tid);
+  uint32_t bytes = elements * at.elementBytes;
+  if (!checkShared("write", at, elements, std::min(bytes, 16u), tid, line))
+    return;
+  uint32_t offset = at.base + uint32_t(at.index) * at.elementBytes;
+  for (uint32_t e = 0; e < bytes; e += at.elementBytes)
+    checkConflict(shadow.write(offset + e, at.elementBytes, tid, line), "write",
+                  offset + e, tid, line);
+  std::memcpy(&shared[offset], src, bytes);
+}
+
+//===-- Asynchronous copies -----------------------------------------------===//
+// The source is read when the copy is issued and the destination written when
+// it is waited for; until then the destination is poisoned.
+
+void Worker::copyAsync(FusecEmuShared at, u64 base, i64 offset, uint32_t bytes,
+                       bool pred, int32_t line) {
+  step(line);
+  EmuThread &me = thread();
+  auto tid = static_cast<uint32_t>(me.ids.tid);
+  PendingCopy copy = {me.copyGroup, 0, bytes, at.elementBytes, line, {}};
+  if (pred) {
+    if (const uint8_t *src =
+            checkGlobal("copy", base, offset, bytes, true, false, line))
+      loadUnits(copy.data, src, bytes);
+  }
+  if (!checkShared("copy", at, bytes / at.elementBytes, bytes, tid, line))
+    return;
+  copy.offset = at.base + uint32_t(at.index) * at.elementBytes;
+  if (state->checks)
+    for (uint32_t e = 0; e < bytes; e += at.elementBytes)
+      checkConflict(
+          shadow.startCopy(copy.offset + e, at.elementBytes, tid, line), "copy",
+          copy.offset + e, tid, line);
+  std::memset(&shared[copy.offset], 0xff, bytes);
+  me.copies.push_back(copy);
+}
+
+void Worker::commitCopies(int32_t line) {
+  step(line);
+  ++thread().copyGroup;
+}
+
+void Worker::waitCopies(int32_t newest, int32_t line) {
+  step(line);
+  EmuThread &me = thread();
+  auto tid = static_cast<uint32_t>(me.ids.tid);
+  auto finish = [&](const PendingCopy &copy) {
+    if (i64(copy.group) + newest >= i64(me.copyGroup))
+      return false;
+    std::memcpy(&shared[copy.offset], copy.data, copy.bytes);
+    if (state->checks)
+      for (uint32_t e = 0; e < copy.bytes; e += copy.elementBytes)
+        shadow.finishCopy(copy.offset + e, copy.elementBytes, tid, copy.line);
+    return true;
+  };
+  llvm::erase_if(me.copies, finish);
+}

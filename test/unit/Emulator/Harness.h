@@ -1,0 +1,89 @@
+//===- Harness.h - compile and run one kernel text --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_TEST_UNIT_EMULATOR_HARNESS_H
+#define FUSEC_TEST_UNIT_EMULATOR_HARNESS_H
+
+#include "fusec/Runtime/Emulator/EmulatorModule.h"
+#include "gtest/gtest.h"
+
+#include <string>
+#include <vector>
+
+namespace fusec::runtime::emulator::test {
+
+/// Runs kernel `k` of a text on vectors. Arguments are given in the order of
+/// the kernel's parameters.
+class KernelRun {
+public:
+  explicit KernelRun(std::string text, EmulatorCompileOptions options = {})
+      : text(std::move(text)) {
+    llvm::Expected<std::unique_ptr<EmulatorModule>> made =
+        EmulatorModule::compile({EmulatorKernel{"k", this->text}}, options);
+    if (made)
+      module = std::move(*made);
+    else
+      ADD_FAILURE() << llvm::toString(made.takeError());
+  }
+
+  template <class T>
+  KernelRun &in(std::vector<T> &data, const char *name = "in",
+                EmulatorMemory::Contents contents =
+                    EmulatorMemory::Contents::Initialised) {
+    llvm::Error error = memory.registerBuffer(
+        data.data(), data.size() * sizeof(T), name, contents);
+    EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+    pointers.push_back(
+        std::make_unique<uint64_t>(reinterpret_cast<uint64_t>(data.data())));
+    args.push_back(pointers.back().get());
+    return *this;
+  }
+  template <class T>
+  KernelRun &out(std::vector<T> &data, const char *name = "out") {
+    return in(data, name, EmulatorMemory::Contents::Uninitialised);
+  }
+  KernelRun &scalar(int32_t value) {
+    pointers.push_back(std::make_unique<uint64_t>(uint32_t(value)));
+    args.push_back(pointers.back().get());
+    return *this;
+  }
+
+  llvm::Error launch(uint32_t blocks, uint32_t threads,
+                     uint32_t dynamicShared = 0) {
+    EmulatorLaunch launch;
+    launch.entry = "k";
+    launch.grid = {blocks, 1, 1};
+    launch.threads = threads;
+    launch.dynamicSharedBytes = dynamicShared;
+    launch.args = args.data();
+    return module->launch(launch, memory.buffers(), options);
+  }
+  /// Launches and expects no fault.
+  void good(uint32_t blocks, uint32_t threads, uint32_t dynamicShared = 0) {
+    llvm::Error error = launch(blocks, threads, dynamicShared);
+    EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+  }
+  /// Launches and returns the faults.
+  std::vector<EmulatorReport> faults(uint32_t blocks, uint32_t threads,
+                                     uint32_t dynamicShared = 0) {
+    std::vector<EmulatorReport> result;
+    llvm::Error rest = llvm::handleErrors(
+        launch(blocks, threads, dynamicShared),
+        [&](EmulatorError &error) { result = std::move(error.reports); });
+    EXPECT_FALSE(static_cast<bool>(rest)) << llvm::toString(std::move(rest));
+    return result;
+  }
+
+  EmulatorMemory memory;
+  EmulatorRunOptions options;
+  std::unique_ptr<EmulatorModule> module;
+
+private:
+  std::string text;
+  std::vector<std::unique_ptr<uint64_t>> pointers;
+  std::vector<void *> args;
+};
+
+} // namespace fusec::runtime::emulator::test
+
+#endif // FUSEC_TEST_UNIT_EMULATOR_HARNESS_H

@@ -1,0 +1,90 @@
+//===- ParityTest.cpp - one text, both preludes ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// all_names.cuh uses every name of the prelude. It must compile for the CPU,
+// and with NVRTC where that is installed (it is opened at run time).
+//===----------------------------------------------------------------------===//
+#include "Harness.h"
+
+#include "fusec/Embedded/AllNames.h"
+#include "fusec/Embedded/PreludeCuda.h"
+
+#include <dlfcn.h>
+
+using namespace fusec::runtime;
+
+namespace {
+
+class Compilers : public testing::TestWithParam<const char *> {};
+
+TEST_P(Compilers, TakeEveryName) {
+  EmulatorCompileOptions options;
+  options.compiler = GetParam();
+  for (bool checks : {true, false}) {
+    options.checks = checks;
+    auto module = EmulatorModule::compile(
+        {EmulatorKernel{"k_numbers", fusec::embedded::kAllNames}}, options);
+    if (module) {
+      EXPECT_EQ((*module)->maxThreads("k_numbers"), 64u);
+      continue;
+    }
+    std::string message = llvm::toString(module.takeError());
+    if (message.find("was not found") != std::string::npos)
+      GTEST_SKIP() << message;
+    ADD_FAILURE() << message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Emulator, Compilers,
+                         testing::Values("clang++-22", "g++"));
+
+/// The few NVRTC entry points that a compile needs.
+class Nvrtc {
+public:
+  Nvrtc() {
+    for (const char *name : {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12",
+                             "/usr/local/cuda/lib64/libnvrtc.so",
+                             "/usr/local/cuda/lib/libnvrtc.so"})
+      if ((library = dlopen(name, RTLD_NOW | RTLD_LOCAL)))
+        break;
+  }
+  explicit operator bool() const { return library; }
+
+  /// The log of a failed compile; empty on success.
+  std::string compile(const std::string &source, const char *architecture) {
+    void *program = nullptr;
+    if (call<int (*)(void **, const char *, const char *, int,
+                     const char *const *, const char *const *)>(
+            "nvrtcCreateProgram")(&program, source.c_str(), "all_names.cu", 0,
+                                  nullptr, nullptr) != 0)
+      return "nvrtcCreateProgram failed";
+    const char *options[] = {architecture, "-std=c++17", "-fmad=false"};
+    int status = call<int (*)(void *, int, const char *const *)>(
+        "nvrtcCompileProgram")(program, 3, options);
+    size_t size = 0;
+    call<int (*)(void *, size_t *)>("nvrtcGetProgramLogSize")(program, &size);
+    std::string log(size, '\0');
+    call<int (*)(void *, char *)>("nvrtcGetProgramLog")(program, log.data());
+    call<int (*)(void **)>("nvrtcDestroyProgram")(&program);
+    return status == 0 ? "" : "failed: " + log;
+  }
+
+private:
+  template <class F>
+  F call(const char *name) {
+    return reinterpret_cast<F>(dlsym(library, name));
+  }
+  void *library = nullptr;
+};
+
+TEST(Nvrtc, TakesEveryName) {
+  Nvrtc nvrtc;
+  if (!nvrtc)
+    GTEST_SKIP() << "NVRTC is not installed";
+  std::string source =
+      std::string(fusec::embedded::kPreludeCuda) + fusec::embedded::kAllNames;
+  for (const char *architecture : {"-arch=sm_80", "-arch=sm_90a"})
+    EXPECT_EQ(nvrtc.compile(source, architecture), "");
+}
+
+} // namespace

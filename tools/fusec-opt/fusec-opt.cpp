@@ -7,10 +7,19 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
+#ifdef FUSEC_WITH_TEST_PASSES
+namespace fusec::test {
+void registerTestBuildElements();
+} // namespace fusec::test
+#endif
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<fusec::graph::GraphDialect, mlir::func::FuncDialect>();
   mlir::registerTransformsPasses();
+#ifdef FUSEC_WITH_TEST_PASSES
+  fusec::test::registerTestBuildElements();
+#endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "fusec pass driver\n", registry));
 }

@@ -83,27 +83,38 @@ IterationSpace GatherOp::getIterationSpace() {
 
 FusionRole GatherOp::getFusionRole() { return FusionRole::movement; }
 
+static FailureOr<RankedTensorType> inferGather(GatherOp::Adaptor op,
+                                               shapes::Complain complain) {
+  auto from = cast<RankedTensorType>(op.getOperand().getType());
+  auto indices = cast<RankedTensorType>(op.getIndices().getType());
+  int64_t axis = op.getAxis();
+  if (axis < 0 || axis >= from.getRank()) {
+    complain("axis must be in [0, " + Twine(from.getRank()) + "), found " +
+             Twine(axis));
+    return failure();
+  }
+  SmallVector<int64_t> shape(from.getShape().take_front(axis));
+  llvm::append_range(shape, indices.getShape());
+  llvm::append_range(shape, from.getShape().drop_front(axis + 1));
+  return RankedTensorType::get(shape, from.getElementType());
+}
+
 LogicalResult
 GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                            ValueRange operands, DictionaryAttr attributes,
                            OpaqueProperties properties, RegionRange regions,
                            SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
-  auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
-  int64_t axis = adaptor.getAxis();
-  if (axis < 0 || axis >= from.getRank())
-    return emitOptionalError(location, "axis must be in [0, ", from.getRank(),
-                             "), found ", axis);
-  SmallVector<int64_t> shape(from.getShape().take_front(axis));
-  llvm::append_range(shape, indices.getShape());
-  llvm::append_range(shape, from.getShape().drop_front(axis + 1));
-  types.push_back(RankedTensorType::get(shape, from.getElementType()));
-  return success();
+  return shapes::inferInto(types, location, [&](shapes::Complain complain) {
+    return inferGather(Adaptor(operands, attributes, properties, regions),
+                       complain);
+  });
 }
 
 LogicalResult GatherOp::verify() {
-  if (failed(shapes::checkElementCount(getOperation(), getType())))
+  if (failed(shapes::verifyInferred(
+          getOperation(), [&](shapes::Complain complain) {
+            return inferGather(Adaptor(*this), complain);
+          })))
     return failure();
   return checkAxisNotEmpty(getOperation(), getOperand().getType(), getAxis(),
                            getType());
@@ -133,36 +144,50 @@ IterationSpace GatherElementsOp::getIterationSpace() {
 
 FusionRole GatherElementsOp::getFusionRole() { return FusionRole::movement; }
 
+static FailureOr<RankedTensorType>
+inferGatherElements(GatherElementsOp::Adaptor op, shapes::Complain complain) {
+  auto from = cast<RankedTensorType>(op.getOperand().getType());
+  auto indices = cast<RankedTensorType>(op.getIndices().getType());
+  int64_t rank = from.getRank(), axis = op.getAxis();
+  if (rank != indices.getRank()) {
+    complain("operand and indices must have one rank, found " + Twine(rank) +
+             " and " + Twine(indices.getRank()));
+    return failure();
+  }
+  if (axis < 0 || axis >= rank) {
+    complain("axis must be in [0, " + Twine(rank) + "), found " + Twine(axis));
+    return failure();
+  }
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t size = indices.getDimSize(i), bound = from.getDimSize(i);
+    if (i != axis && !ShapedType::isDynamic(size) &&
+        !ShapedType::isDynamic(bound) && size > bound) {
+      complain("indices must not exceed the operand's size " + Twine(bound) +
+               " in dimension " + Twine(i) + ", found " + Twine(size));
+      return failure();
+    }
+  }
+  return RankedTensorType::get(indices.getShape(), from.getElementType());
+}
+
 LogicalResult GatherElementsOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location>, ValueRange operands,
+    MLIRContext *, std::optional<Location> location, ValueRange operands,
     DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
     SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
-  auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
-  types.push_back(
-      RankedTensorType::get(indices.getShape(), from.getElementType()));
-  return success();
+  return shapes::inferInto(types, location, [&](shapes::Complain complain) {
+    return inferGatherElements(
+        Adaptor(operands, attributes, properties, regions), complain);
+  });
 }
 
 LogicalResult GatherElementsOp::verify() {
-  RankedTensorType from = getOperand().getType(), to = getType();
-  if (from.getRank() != to.getRank())
-    return emitOpError() << "operand and indices must have one rank, found "
-                         << from.getRank() << " and " << to.getRank();
-  if (failed(shapes::checkAxis([&] { return emitOpError(); }, getAxis(),
-                               to.getRank())) ||
-      failed(shapes::checkElementCount(getOperation(), to)))
+  if (failed(shapes::verifyInferred(
+          getOperation(), [&](shapes::Complain complain) {
+            return inferGatherElements(Adaptor(*this), complain);
+          })))
     return failure();
-  for (int64_t i = 0; i < to.getRank(); ++i) {
-    int64_t size = to.getDimSize(i), bound = from.getDimSize(i);
-    if (i != int64_t(getAxis()) && !ShapedType::isDynamic(size) &&
-        !ShapedType::isDynamic(bound) && size > bound)
-      return emitOpError() << "indices must not exceed the operand's size "
-                           << bound << " in dimension " << i << ", found "
-                           << size;
-  }
-  return checkAxisNotEmpty(getOperation(), from, getAxis(), to);
+  return checkAxisNotEmpty(getOperation(), getOperand().getType(), getAxis(),
+                           getType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,39 +228,62 @@ IterationSpace GatherNdOp::getIterationSpace() {
 
 FusionRole GatherNdOp::getFusionRole() { return FusionRole::movement; }
 
-LogicalResult GatherNdOp::verify() {
-  RankedTensorType from = getOperand().getType(),
-                   indices = getIndices().getType(), to = getType();
-  int64_t batch = getBatchDims();
-  if (failed(shapes::checkSameElement(getOperation(), from, to)))
+static FailureOr<RankedTensorType> inferGatherNd(GatherNdOp::Adaptor op,
+                                                 shapes::Complain complain) {
+  auto from = cast<RankedTensorType>(op.getOperand().getType());
+  auto indices = cast<RankedTensorType>(op.getIndices().getType());
+  int64_t batch = op.getBatchDims(), rank = from.getRank();
+  if (indices.getRank() == 0) {
+    complain("indices must have rank 1 or more, found 0");
     return failure();
-  if (indices.getRank() == 0)
-    return emitOpError() << "indices must have rank 1 or more, found 0";
-  if (batch < 0 || batch >= indices.getRank())
-    return emitOpError() << "batchDims must be in [0, " << indices.getRank()
-                         << "), found " << batch;
-  int64_t length = vectorLength(*this);
-  if (ShapedType::isDynamic(length))
-    return emitOpError() << "the last dimension of indices must be static";
-  if (length > from.getRank() || batch > from.getRank() - length)
-    return emitOpError()
-           << "batchDims and index vectors must not exceed the operand's rank "
-           << from.getRank() << ", found " << batch << " and " << length;
+  }
+  if (batch < 0 || batch >= indices.getRank()) {
+    complain("batchDims must be in [0, " + Twine(indices.getRank()) +
+             "), found " + Twine(batch));
+    return failure();
+  }
+  int64_t length = indices.getShape().back();
+  if (ShapedType::isDynamic(length)) {
+    complain("the last dimension of indices must be static");
+    return failure();
+  }
+  if (length > rank || batch > rank - length) {
+    complain("batchDims and index vectors must not exceed the operand's rank " +
+             Twine(rank) + ", found " + Twine(batch) + " and " + Twine(length));
+    return failure();
+  }
   for (int64_t i = 0; i < batch; ++i)
-    if (!shapes::sizesAgree(from.getDimSize(i), indices.getDimSize(i)))
-      return emitOpError() << "batch dimension " << i << " must agree, found "
-                           << from.getDimSize(i) << " and "
-                           << indices.getDimSize(i);
-  SmallVector<int64_t> expected(indices.getShape().drop_back());
-  llvm::append_range(expected, from.getShape().drop_front(batch + length));
-  auto expectedType = RankedTensorType::get(expected, from.getElementType());
-  if (expectedType != to)
-    return emitOpError() << "result must have type " << expectedType
-                         << ", found " << to;
-  if (failed(shapes::checkElementCount(getOperation(), to)))
+    if (!shapes::sizesAgree(from.getDimSize(i), indices.getDimSize(i))) {
+      complain("batch dimension " + Twine(i) + " must agree, found " +
+               Twine(from.getDimSize(i)) + " and " +
+               Twine(indices.getDimSize(i)));
+      return failure();
+    }
+  SmallVector<int64_t> shape(indices.getShape().drop_back());
+  llvm::append_range(shape, from.getShape().drop_front(batch + length));
+  return RankedTensorType::get(shape, from.getElementType());
+}
+
+LogicalResult
+GatherNdOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                             ValueRange operands, DictionaryAttr attributes,
+                             OpaqueProperties properties, RegionRange regions,
+                             SmallVectorImpl<Type> &types) {
+  return shapes::inferInto(types, location, [&](shapes::Complain complain) {
+    return inferGatherNd(Adaptor(operands, attributes, properties, regions),
+                         complain);
+  });
+}
+
+LogicalResult GatherNdOp::verify() {
+  if (failed(shapes::verifyInferred(
+          getOperation(), [&](shapes::Complain complain) {
+            return inferGatherNd(Adaptor(*this), complain);
+          })))
     return failure();
-  for (int64_t k = 0; k < length; ++k)
-    if (failed(checkAxisNotEmpty(getOperation(), from, batch + k, to)))
+  for (int64_t k = 0, length = vectorLength(*this); k < length; ++k)
+    if (failed(checkAxisNotEmpty(getOperation(), getOperand().getType(),
+                                 getBatchDims() + k, getType())))
       return failure();
   return success();
 }

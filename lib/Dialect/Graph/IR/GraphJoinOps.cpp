@@ -59,53 +59,62 @@ IterationSpace PadOp::getIterationSpace() {
 
 FusionRole PadOp::getFusionRole() { return FusionRole::movement; }
 
+static FailureOr<RankedTensorType> inferPad(PadOp::Adaptor op,
+                                            shapes::Complain complain) {
+  auto from = cast<RankedTensorType>(op.getOperand().getType());
+  ArrayRef<int64_t> low = op.getLow(), high = op.getHigh();
+  int64_t rank = from.getRank();
+  if (int64_t(low.size()) != rank || int64_t(high.size()) != rank) {
+    complain("low and high must have one entry per dimension, expected " +
+             Twine(rank) + ", found " + Twine(low.size()) + " and " +
+             Twine(high.size()));
+    return failure();
+  }
+  SmallVector<int64_t> shape;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (low[i] < 0 || high[i] < 0) {
+      complain("low and high must not be negative, found " + Twine(low[i]) +
+               " and " + Twine(high[i]));
+      return failure();
+    }
+    int64_t size = from.isDynamicDim(i) ? 0 : from.getDimSize(i);
+    auto padding = shapes::checkedAdd(low[i], high[i]);
+    auto padded = padding ? shapes::checkedAdd(*padding, size) : std::nullopt;
+    if (!padded) {
+      complain("padded size of dimension " + Twine(i) + " overflows");
+      return failure();
+    }
+    shape.push_back(from.isDynamicDim(i) ? ShapedType::kDynamic : *padded);
+  }
+  return RankedTensorType::get(shape, from.getElementType());
+}
+
 LogicalResult
 PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                         ValueRange operands, DictionaryAttr attributes,
                         OpaqueProperties properties, RegionRange regions,
                         SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
-  ArrayRef<int64_t> low = adaptor.getLow(), high = adaptor.getHigh();
-  if (int64_t(low.size()) != from.getRank() ||
-      int64_t(high.size()) != from.getRank())
-    return emitOptionalError(
-        location, "low and high must have one entry per dimension, expected ",
-        from.getRank(), ", found ", low.size(), " and ", high.size());
-  SmallVector<int64_t> shape;
-  for (int64_t i = 0; i < from.getRank(); ++i) {
-    if (low[i] < 0 || high[i] < 0)
-      return emitOptionalError(location,
-                               "low and high must not be negative, found ",
-                               low[i], " and ", high[i]);
-    if (from.isDynamicDim(i) && (low[i] != 0 || high[i] != 0)) {
-      shape.push_back(ShapedType::kDynamic);
-      continue;
-    }
-    auto padding = shapes::checkedAdd(low[i], high[i]);
-    auto size = padding ? shapes::checkedAdd(*padding, from.getDimSize(i))
-                        : std::nullopt;
-    if (from.isDynamicDim(i))
-      size = ShapedType::kDynamic;
-    if (!size)
-      return emitOptionalError(location, "padded size of dimension ", i,
-                               " overflows");
-    shape.push_back(*size);
-  }
-  types.push_back(RankedTensorType::get(shape, from.getElementType()));
-  return success();
+  return shapes::inferInto(types, location, [&](shapes::Complain complain) {
+    return inferPad(Adaptor(operands, attributes, properties, regions),
+                    complain);
+  });
 }
 
 LogicalResult PadOp::verify() {
-  if (getValue().getType().getRank() != 0)
-    return emitOpError() << "value must have rank 0, found "
-                         << getValue().getType().getRank();
-  if (getValue().getType().getElementType() != getType().getElementType())
+  if (failed(shapes::verifyInferred(getOperation(),
+                                    [&](shapes::Complain complain) {
+                                      return inferPad(Adaptor(*this), complain);
+                                    })))
+    return failure();
+  RankedTensorType value = getValue().getType();
+  if (value.getRank() != 0)
+    return emitOpError() << "value must have rank 0, found " << value.getRank();
+  if (value.getElementType() != getType().getElementType())
     return emitOpError()
            << "value must have the element type of the operand, expected "
            << getType().getElementType() << ", found "
-           << getValue().getType().getElementType();
-  return shapes::checkElementCount(getOperation(), getType());
+           << value.getElementType();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,54 +172,78 @@ IterationSpace ConcatOp::getIterationSpace() {
 
 FusionRole ConcatOp::getFusionRole() { return FusionRole::movement; }
 
+/// Joins what two sizes of one dimension say; nothing if they differ.
+static std::optional<int64_t> refineSize(int64_t lhs, int64_t rhs) {
+  if (!shapes::sizesAgree(lhs, rhs))
+    return std::nullopt;
+  return ShapedType::isDynamic(lhs) ? rhs : lhs;
+}
+
+static FailureOr<RankedTensorType> inferConcat(ConcatOp::Adaptor op,
+                                               shapes::Complain complain) {
+  if (op.getInputs().empty()) {
+    complain("expects at least one input");
+    return failure();
+  }
+  auto first = cast<RankedTensorType>(op.getInputs()[0].getType());
+  int64_t axis = op.getAxis(), rank = first.getRank();
+  if (axis < 0 || axis >= rank) {
+    complain("axis must be in [0, " + Twine(rank) + "), found " + Twine(axis));
+    return failure();
+  }
+  SmallVector<int64_t> shape(first.getShape());
+  std::optional<int64_t> total = 0;
+  bool isDynamic = false;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    auto type = cast<RankedTensorType>(input.getType());
+    if (type.getElementType() != first.getElementType() ||
+        type.getRank() != rank) {
+      complain("inputs must have one rank and element type, found " +
+               shapes::text(first) + " and " + shapes::text(type));
+      return failure();
+    }
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      if (dim == axis)
+        continue;
+      auto size = refineSize(shape[dim], type.getDimSize(dim));
+      if (!size) {
+        complain("input " + Twine(i) + " must have size " + Twine(shape[dim]) +
+                 " in dimension " + Twine(dim) + ", found " +
+                 Twine(type.getDimSize(dim)));
+        return failure();
+      }
+      shape[dim] = *size;
+    }
+    isDynamic |= type.isDynamicDim(axis);
+    if (!type.isDynamicDim(axis))
+      total = shapes::checkedAdd(*total, type.getDimSize(axis));
+    if (!total) {
+      complain("joined size of dimension " + Twine(axis) + " overflows");
+      return failure();
+    }
+  }
+  shape[axis] = isDynamic ? ShapedType::kDynamic : *total;
+  return RankedTensorType::get(shape, first.getElementType());
+}
+
 LogicalResult
 ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                            ValueRange operands, DictionaryAttr attributes,
                            OpaqueProperties properties, RegionRange regions,
                            SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  if (operands.empty())
-    return emitOptionalError(location, "expects at least one input");
-  auto first = cast<RankedTensorType>(operands[0].getType());
-  int64_t axis = adaptor.getAxis();
-  if (axis < 0 || axis >= first.getRank())
-    return emitOptionalError(location, "axis must be in [0, ", first.getRank(),
-                             "), found ", axis);
-  SmallVector<int64_t> shape(first.getShape());
-  std::optional<int64_t> total = 0;
-  for (auto [i, operand] : llvm::enumerate(operands)) {
-    auto type = cast<RankedTensorType>(operand.getType());
-    if (type.getElementType() != first.getElementType() ||
-        type.getRank() != first.getRank())
-      return emitOptionalError(
-          location, "inputs must have one rank and element type, found ", first,
-          " and ", type);
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      if (dim == axis)
-        continue;
-      if (!shapes::sizesAgree(shape[dim], type.getDimSize(dim)))
-        return emitOptionalError(location, "input ", i, " must have size ",
-                                 shape[dim], " in dimension ", dim, ", found ",
-                                 type.getDimSize(dim));
-      if (ShapedType::isDynamic(shape[dim]))
-        shape[dim] = type.getDimSize(dim);
-    }
-    int64_t size = type.getDimSize(axis);
-    if (*total == ShapedType::kDynamic || ShapedType::isDynamic(size))
-      total = ShapedType::kDynamic;
-    else
-      total = shapes::checkedAdd(*total, size);
-    if (!total)
-      return emitOptionalError(location, "joined size of dimension ", axis,
-                               " overflows");
-  }
-  shape[axis] = *total;
-  types.push_back(RankedTensorType::get(shape, first.getElementType()));
-  return success();
+  return shapes::inferInto(types, location, [&](shapes::Complain complain) {
+    return inferConcat(Adaptor(operands, attributes, properties, regions),
+                       complain);
+  });
 }
 
 LogicalResult ConcatOp::verify() {
-  return shapes::checkElementCount(getOperation(), getType());
+  if (failed(shapes::verifyInferred(
+          getOperation(), [&](shapes::Complain complain) {
+            return inferConcat(Adaptor(*this), complain);
+          })))
+    return failure();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,23 +24,6 @@ static IterationSpace mappedSpace(RankedTensorType result, AffineMap map) {
 // constant, iota
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConstantOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location>, ValueRange,
-                                           DictionaryAttr attributes,
-                                           OpaqueProperties properties,
-                                           RegionRange,
-                                           SmallVectorImpl<Type> &types) {
-  auto *given = properties.as<Properties *>();
-  ElementsAttr value = given ? given->value : ElementsAttr();
-  if (!value)
-    value =
-        attributes ? attributes.getAs<ElementsAttr>("value") : ElementsAttr();
-  if (!value)
-    return failure();
-  types.push_back(value.getShapedType());
-  return success();
-}
-
 Value IotaOp::buildElement(ElementBuilder &builder, unsigned, ValueRange index,
                            ElementReader &) {
   return builder.fromIndex(index[getDimension()], getType().getElementType());
@@ -173,13 +156,10 @@ IterationSpace TransposeOp::getIterationSpace() {
 
 FusionRole TransposeOp::getFusionRole() { return FusionRole::movement; }
 
-LogicalResult TransposeOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> location, ValueRange operands,
-    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-    SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
-  ArrayRef<int64_t> permutation = adaptor.getPermutation();
+static FailureOr<RankedTensorType> inferTranspose(TransposeOp::Adaptor op,
+                                                  shapes::Complain complain) {
+  auto from = cast<RankedTensorType>(op.getOperand().getType());
+  ArrayRef<int64_t> permutation = op.getPermutation();
   SmallVector<bool> seen(from.getRank(), false);
   SmallVector<int64_t> shape;
   bool isPermutation = int64_t(permutation.size()) == from.getRank();
@@ -190,15 +170,32 @@ LogicalResult TransposeOp::inferReturnTypes(
     seen[dim] = true;
     shape.push_back(from.getDimSize(dim));
   }
-  if (!isPermutation)
-    return emitOptionalError(location, "permutation must hold each of 0 to ",
-                             from.getRank() - 1, " once");
-  types.push_back(RankedTensorType::get(shape, from.getElementType()));
-  return success();
+  if (!isPermutation) {
+    complain("permutation must hold each of the operand's " +
+             Twine(from.getRank()) + " dimensions once");
+    return failure();
+  }
+  return RankedTensorType::get(shape, from.getElementType());
+}
+
+LogicalResult
+TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                              ValueRange operands, DictionaryAttr attributes,
+                              OpaqueProperties properties, RegionRange regions,
+                              SmallVectorImpl<Type> &types) {
+  return shapes::inferInto(types, location, [&](shapes::Complain complain) {
+    return inferTranspose(Adaptor(operands, attributes, properties, regions),
+                          complain);
+  });
 }
 
 LogicalResult TransposeOp::verify() {
-  return shapes::checkElementCount(getOperation(), getType());
+  if (failed(shapes::verifyInferred(
+          getOperation(), [&](shapes::Complain complain) {
+            return inferTranspose(Adaptor(*this), complain);
+          })))
+    return failure();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

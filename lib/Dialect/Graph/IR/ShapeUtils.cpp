@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "ShapeUtils.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fusec::graph;
@@ -200,4 +201,10 @@ LogicalResult shapes::checkSameElement(Operation *op, RankedTensorType operand,
   return op->emitOpError()
          << "operand and result must have one element type, found "
          << operand.getElementType() << " and " << result.getElementType();
+}
+
+std::string shapes::text(Type type) {
+  std::string result;
+  llvm::raw_string_ostream(result) << type;
+  return result;
 }

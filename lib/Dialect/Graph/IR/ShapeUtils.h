@@ -13,6 +13,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/MathExtras.h"
 #include <optional>
+#include <string>
 
 namespace fusec::graph::shapes {
 
@@ -65,6 +66,46 @@ mlir::LogicalResult checkLength(mlir::Operation *op, llvm::StringRef name,
 mlir::LogicalResult checkSameElement(mlir::Operation *op,
                                      mlir::RankedTensorType operand,
                                      mlir::RankedTensorType result);
+
+//===----------------------------------------------------------------------===//
+// One inference for verify and inferReturnTypes
+//===----------------------------------------------------------------------===//
+
+/// Takes the reason why a type cannot be inferred.
+using Complain = llvm::function_ref<void(const llvm::Twine &)>;
+
+/// `type` as it is printed.
+std::string text(mlir::Type type);
+
+/// inferReturnTypes of an op whose `infer` takes an adaptor and a Complain.
+template <typename InferFn>
+mlir::LogicalResult inferInto(llvm::SmallVectorImpl<mlir::Type> &types,
+                              std::optional<mlir::Location> location,
+                              InferFn infer) {
+  mlir::FailureOr<mlir::RankedTensorType> type =
+      infer([&](const llvm::Twine &why) {
+        (void)mlir::emitOptionalError(location, why.str());
+      });
+  if (failed(type))
+    return mlir::failure();
+  types.push_back(*type);
+  return mlir::success();
+}
+
+/// The same inference from an op's verifier, which runs before that of the
+/// inference trait: one message, and no later check sees bad attributes.
+template <typename InferFn>
+mlir::LogicalResult verifyInferred(mlir::Operation *op, InferFn infer) {
+  mlir::FailureOr<mlir::RankedTensorType> type =
+      infer([&](const llvm::Twine &why) { op->emitOpError(why); });
+  if (failed(type))
+    return mlir::failure();
+  mlir::Type found = op->getResult(0).getType();
+  if (*type != found)
+    return op->emitOpError()
+           << "result must have type " << *type << ", found " << found;
+  return checkElementCount(op, *type);
+}
 
 } // namespace fusec::graph::shapes
 

@@ -1,0 +1,112 @@
+//===- SimtOps.td - programs of one thread -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_DIALECT_SIMT_IR_SIMTOPS_TD
+#define FUSEC_DIALECT_SIMT_IR_SIMTOPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Simt_Dialect : Dialect {
+  let name = "simt";
+  let cppNamespace = "::fusec::simt";
+  let summary = "Programs of one GPU thread";
+  let description = [{
+    A `simt.kernel` is what each thread does, in scalar arith, math and scf ops.
+    Register arrays are `memref.alloca`s in memory space 0 of static size,
+    indexed by loop variables of loops that are unrolled. Buffers are memref
+    arguments; shared memory is `simt.shared`. Each op here is one call of the
+    prelude in generated text.
+  }];
+}
+
+class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
+def Simt_Buffer : MemRefRankOf<[AnyType], [1]>;
+
+def Simt_KernelOp : Simt_Op<"kernel", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
+  let summary = "the program of one thread";
+  let description = [{
+    Arguments, `grid` and `extents` as in `tile.kernel`. `wideOffsets`: offsets
+    need 64 bits; otherwise index is 32 bits wide in generated text.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$threads, I64Attr:$readOnly,
+                       DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$extents, BoolAttr:$wideOffsets);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+}
+
+class Simt_IdOp<string mnemonic, string what> : Simt_Op<mnemonic, [Pure]> {
+  let summary = what;
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def Simt_LaneOp : Simt_IdOp<"lane", "position of the thread in its warp">;
+def Simt_WarpOp : Simt_IdOp<"warp", "position of the warp in its block">;
+def Simt_BlockIdOp : Simt_Op<"block_id", [Pure]> {
+  let summary = "position of the block in the grid along dimension 0, 1 or 2";
+  let arguments = (ins I64Attr:$dimension);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dimension attr-dict `:` type($result)";
+}
+
+def Simt_SharedOp : Simt_Op<"shared", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a static array in shared memory";
+  let results = (outs Simt_Buffer:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Simt_LoadOp : Simt_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "if `reg` is a multiple of `vector`, loads that many elements into registers from `reg` on";
+  let description = [{
+    registers[reg .. reg + vector) = buffer[offset ..) where `mask` holds, else
+    all get `other`. One access of the whole width.
+  }];
+  let arguments = (ins Simt_Buffer:$buffer, Index:$offset, Simt_Buffer:$registers, Index:$reg,
+                       Optional<I1>:$mask, Optional<AnyType>:$other, I64Attr:$vector);
+  let assemblyFormat = [{$vector $buffer `[` $offset `]` `,` $registers `[` $reg `]` (`mask` $mask^ `other` $other)?
+    attr-dict `:` type($buffer) `,` type($registers) (`,` type($other)^)?}];
+}
+
+def Simt_StoreOp : Simt_Op<"store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the converse of `simt.load`";
+  let arguments = (ins Simt_Buffer:$buffer, Index:$offset, Simt_Buffer:$registers, Index:$reg,
+                       Optional<I1>:$mask, I64Attr:$vector);
+  let assemblyFormat = [{$vector $registers `[` $reg `]` `,` $buffer `[` $offset `]` (`mask` $mask^)?
+    attr-dict `:` type($registers) `,` type($buffer)}];
+}
+
+def Simt_ShuffleXorOp : Simt_Op<"shuffle_xor", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "the value of the lane whose number differs by `mask`; all lanes take part";
+  let arguments = (ins AnyType:$value, I64Attr:$mask);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value `,` $mask attr-dict `:` type($value)";
+}
+
+def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the block meet";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_YieldOp : Simt_Op<"yield", [Pure, Terminator, ParentOneOf<["ContractOp"]>]> {
+  let summary = "ends a hole";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Simt_ContractOp : Simt_Op<"contract", []> {
+  let summary = "a contraction skeleton with scalar holes";
+  let description = [{
+    As `tile.contract`, with thread code in the holes: `epilogue` takes
+    (b, m, n : index, registers : memref<8xf32>, count : index): the first
+    `count` registers hold the accumulators of columns n .. n + count.
+  }];
+  let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k, TypeAttr:$elementType,
+                       DenseI64ArrayAttr:$config);
+  let regions = (region SizedRegion<1>:$lhs, SizedRegion<1>:$rhs, SizedRegion<1>:$epilogue);
+  let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType `config` $config attr-dict
+    `lhs` $lhs `rhs` $rhs `epilogue` $epilogue}];
+}
+
+#endif // FUSEC_DIALECT_SIMT_IR_SIMTOPS_TD

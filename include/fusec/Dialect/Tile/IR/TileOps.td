@@ -1,0 +1,186 @@
+//===- TileOps.td - block programs on tiles ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_DIALECT_TILE_IR_TILEOPS_TD
+#define FUSEC_DIALECT_TILE_IR_TILEOPS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::fusec::tile";
+  let summary = "Programs of one thread block on tiles";
+  let description = [{
+    A `tile.kernel` is what one block of a launch does. A tile is a ranked
+    tensor whose encoding is a `#tile.layout`: it says which thread and register
+    hold which element. arith and math ops act on tiles elementwise; `scf.for`
+    carries them; the ops here load, store, index, broadcast, reduce and
+    synchronise. Addresses are arithmetic on index tiles.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "register, lane and warp digits of a tile";
+  let description = [{
+    See Layout.h. Digits are written `size:stride:axis`, fastest first:
+    `#tile.layout<reg = [8:1:0, 2:2048:0], lane = [32:8:0], warp = [8:256:0]>`
+    is 4096 elements in 16-byte vectors of 16-bit types, block-cyclic.
+  }];
+  let parameters = (ins
+    OptionalArrayRefParameter<"Digit">:$reg,
+    OptionalArrayRefParameter<"Digit">:$lane,
+    OptionalArrayRefParameter<"Digit">:$warp);
+  let assemblyFormat = [{`<` `reg` `=` `[` (`]`) : ($reg^ `]`)? `,` `lane` `=` `[` (`]`) : ($lane^ `]`)?
+    `,` `warp` `=` `[` (`]`) : ($warp^ `]`)? `>`}];
+  let extraClassDeclaration = [{
+    /// Elements each thread holds.
+    int64_t getRegisterCount() const { return placeCount(getReg()); }
+    /// Lanes (a power of two up to 32) and warps that hold elements.
+    int64_t getLaneCount() const { return placeCount(getLane()); }
+    int64_t getWarpCount() const { return placeCount(getWarp()); }
+    /// The layout of the tile reduced along `axes` (kept with size 1):
+    /// registers drop the axes, lanes and warps replicate along them.
+    LayoutAttr reduced(::llvm::ArrayRef<int64_t> axes) const;
+  }];
+  let genVerifyDecl = 1;
+}
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+def Tile_IsTile : CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && ::llvm::isa_and_nonnull<::fusec::tile::LayoutAttr>(::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding())">;
+def Tile_Tile : Type<Tile_IsTile, "tile (tensor with #tile.layout encoding)", "::mlir::RankedTensorType">;
+def Tile_IndexTile : Type<And<[Tile_IsTile, CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isIndex()">]>, "index tile", "::mlir::RankedTensorType">;
+def Tile_MaskTile : Type<And<[Tile_IsTile, CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(1)">]>, "mask tile", "::mlir::RankedTensorType">;
+// Buffers are flat; memory space 0 is global, 3 is shared by the block.
+def Tile_Buffer : MemRefRankOf<[AnyType], [1]>;
+
+def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
+  let summary = "the program of one thread block";
+  let description = [{
+    Block arguments: buffers (`readOnly` inputs first, then outputs), then
+    run-time extents of type index. `grid` and `extents` belong to the launch,
+    not to the program: two kernels that differ only there are one text.
+    Shared memory comes from `tile.alloc`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$threads, I64Attr:$readOnly,
+                       DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$extents);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
+  let summary = "position of the block in the grid along dimension 0, 1 or 2";
+  let arguments = (ins I64Attr:$dimension);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dimension attr-dict `:` type($result)";
+}
+
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "the tile coordinate along `axis` of every element";
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs Tile_IndexTile:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+}
+
+def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+  let summary = "a tile of one scalar";
+  let arguments = (ins AnyType:$value);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "repeats a tile along its axes of size 1";
+  let description = "The operand's layout is the result's reduced along those axes.";
+  let arguments = (ins Tile_Tile:$operand);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "buffer elements at `offsets`, `other` where `mask` is false";
+  let description = [{
+    `vector` is the number of neighbouring registers served by one access; a
+    value above 1 is set by `fusec-tile-vectorize` only, when offsets are
+    consecutive and aligned and the mask is constant over such a group.
+  }];
+  let arguments = (ins Tile_Buffer:$buffer, Tile_IndexTile:$offsets, Optional<Tile_MaskTile>:$mask,
+                       Optional<Tile_Tile>:$other, DefaultValuedAttr<I64Attr, "1">:$vector);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{$buffer `[` $offsets `]` (`mask` $mask^ `other` $other)? attr-dict `:` type($buffer) `,`
+    type($offsets) (`,` type($mask)^ `,` type($other))? `->` type($result)}];
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes a tile to buffer elements at `offsets` where `mask` holds";
+  let description = "Replicated elements are written by one thread. `vector` as in `tile.load`.";
+  let arguments = (ins Tile_Tile:$value, Tile_Buffer:$buffer, Tile_IndexTile:$offsets,
+                       Optional<Tile_MaskTile>:$mask, DefaultValuedAttr<I64Attr, "1">:$vector);
+  let assemblyFormat = [{$value `,` $buffer `[` $offsets `]` (`mask` $mask^)? attr-dict `:` type($value) `,`
+    type($buffer) `,` type($offsets) (`,` type($mask)^)?}];
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SameVariadicOperandSize, SingleBlock]> {
+  let summary = "combines tiles along `axes`, kept with size 1";
+  let description = [{
+    The region combines two states (one scalar per operand each) and ends in
+    `tile.yield`. It must be associative up to rounding and commutative. The
+    order is fixed by the layout: registers, then lanes, then warps.
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$operands, DenseI64ArrayAttr:$axes);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = [{$operands `axes` $axes attr-dict `:` type($operands) `->` type($results) $combine}];
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["ReduceOp", "ContractOp"]>]> {
+  let summary = "ends a region of a tile op";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Tile_AllocOp : Tile_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a buffer in the block's shared memory, for the whole kernel";
+  let results = (outs Tile_Buffer:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the block meet; shared memory is ordered";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ContractOp : Tile_Op<"contract", []> {
+  let summary = "a tensor-core or FMA main loop with typed holes";
+  let description = [{
+    A skeleton (docs/skeleton-contraction.md) computes
+    acc[b, m, n] = sum over k of lhs(b, m, k) * rhs(b, k, n) with f32 accumulators.
+    Holes are regions:
+    - `lhs` (b, m, k : index) and `rhs` (b, k, n : index) yield one operand
+      element of the operand's storage type; they are called for in-range
+      coordinates only.
+    - `epilogue` (b, m, n : index, tile of consecutive n) stores results itself;
+      its tile has a register-only layout and `n` is the first element's. The
+      last block argument is the mask tile of valid elements.
+    `config` picks the main loop and tile sizes.
+  }];
+  let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k, TypeAttr:$elementType,
+                       DenseI64ArrayAttr:$config);
+  let regions = (region SizedRegion<1>:$lhs, SizedRegion<1>:$rhs, SizedRegion<1>:$epilogue);
+  let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType `config` $config attr-dict
+    `lhs` $lhs `rhs` $rhs `epilogue` $epilogue}];
+}
+
+#endif // FUSEC_DIALECT_TILE_IR_TILEOPS_TD

@@ -1,0 +1,45 @@
+//===- AxisInfo.h - runs of equal and consecutive elements ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the arithmetic of an index or mask tile says along one axis. Elements
+// are looked at in aligned groups: group g of size s holds coordinates
+// [g * s, (g + 1) * s) of the axis. All numbers are powers of two.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_DIALECT_TILE_TRANSFORMS_AXISINFO_H
+#define FUSEC_DIALECT_TILE_TRANSFORMS_AXISINFO_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <cstdint>
+
+namespace fusec::tile {
+
+/// Facts about a tile along one axis.
+struct AxisInfo {
+  /// Elements of aligned groups of this size increase by one.
+  int64_t contiguity = 1;
+  /// Elements of aligned groups of this size are equal.
+  int64_t constancy = 1;
+  /// Divides the first element of every aligned group of size `contiguity`.
+  int64_t divisibility = 1;
+
+  /// A power of two that divides the first element of every group of `size`.
+  int64_t divisibilityAt(int64_t size) const;
+};
+
+/// Computes facts along `axis`; remembers what it has seen.
+class AxisAnalysis {
+public:
+  explicit AxisAnalysis(int64_t axis) : axis(axis) {}
+  AxisInfo get(mlir::Value value);
+
+private:
+  AxisInfo compute(mlir::Value value);
+  int64_t axis;
+  llvm::DenseMap<mlir::Value, AxisInfo> known;
+};
+
+} // namespace fusec::tile
+
+#endif // FUSEC_DIALECT_TILE_TRANSFORMS_AXISINFO_H

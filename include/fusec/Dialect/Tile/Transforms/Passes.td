@@ -1,0 +1,25 @@
+//===- Passes.td - passes on block programs ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_DIALECT_TILE_TRANSFORMS_PASSES_TD
+#define FUSEC_DIALECT_TILE_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VectorizePass : Pass<"fusec-tile-vectorize", "::fusec::tile::KernelOp"> {
+  let summary = "widen loads and stores to vectors";
+  let description = [{
+    Sets `vector` of every `tile.load` and `tile.store` to the widest power of
+    two for which neighbouring registers hold consecutive elements, the first
+    offset of each group is a multiple of the width, and the mask is constant
+    over a group. The facts come from the address arithmetic (AxisInfo.h).
+
+    Requires: nothing. Guarantees: `vector` is 1 or proven. Runs after the last
+    change to address arithmetic.
+
+    Before: `tile.load %a[%i] : ... -> tensor<1024xf32, #layout of 4:1:0 ...>`
+    after:  `tile.load %a[%i] {vector = 4 : i64} : ...`
+  }];
+}
+
+#endif // FUSEC_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,258 @@
+//===- LowerReduce.cpp - reductions over register, lane and warp ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reduction tree follows from the layout:
+//  1. each thread combines its registers along the axes, in register order;
+//  2. lanes combine by xor shuffles over the lane digits along the axes, so
+//     every lane ends with the same value;
+//  3. if warp digits move along the axes, one lane of each group writes to
+//     shared memory and every thread combines the warps' values in warp order.
+// The order depends on the layout alone: equal bits from run to run.
+//===----------------------------------------------------------------------===//
+#include "LowerReduce.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::tile_to_simt;
+using tile::Digit;
+
+namespace {
+class ReduceLowering {
+public:
+  ReduceLowering(tile::ReduceOp op, ThreadCode &code)
+      : op(op), code(code), loc(op.getLoc()), axes(op.getAxes()),
+        layout(tile::getLayout(op.getOperand(0).getType())) {}
+
+  void run();
+
+private:
+  SmallVector<Value> combine(ValueRange lhs, ValueRange rhs);
+  SmallVector<Value> loadAll(ArrayRef<Value> arrays, Value at);
+  void storeAll(ValueRange values, ArrayRef<Value> arrays, Value at);
+  bool isReduced(const Digit &digit) const {
+    return digit.stride && digit.size > 1 && llvm::is_contained(axes, digit.axis);
+  }
+  /// Splits register digits into (kept, reduced) and gives the register of a
+  /// pair of places.
+  Value fullRegister(Value kept, Value reduced);
+  void reduceRegisters();
+  void reduceLanes();
+  void reduceWarps();
+  Value sharedSlot(Value warp, Value laneGroup, Value reg, int64_t lanes);
+  Value warpWithReducedDigits(Value reducedPlace);
+
+  tile::ReduceOp op;
+  ThreadCode &code;
+  Location loc;
+  ArrayRef<int64_t> axes;
+  tile::LayoutAttr layout;
+  SmallVector<Value> accs;
+  int64_t keptCount = 1;
+};
+} // namespace
+
+SmallVector<Value> ReduceLowering::combine(ValueRange lhs, ValueRange rhs) {
+  IRMapping mapping;
+  Block &block = op.getCombine().front();
+  SmallVector<Value> args(lhs);
+  llvm::append_range(args, rhs);
+  mapping.map(block.getArguments(), args);
+  for (Operation &inner : block.without_terminator())
+    code.builder.clone(inner, mapping);
+  SmallVector<Value> results;
+  for (Value value : block.getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(value));
+  return results;
+}
+
+SmallVector<Value> ReduceLowering::loadAll(ArrayRef<Value> arrays, Value at) {
+  SmallVector<Value> values;
+  for (Value array : arrays)
+    values.push_back(memref::LoadOp::create(code.builder, loc, array, at));
+  return values;
+}
+
+void ReduceLowering::storeAll(ValueRange values, ArrayRef<Value> arrays,
+                              Value at) {
+  for (auto [value, array] : llvm::zip(values, arrays))
+    memref::StoreOp::create(code.builder, loc, value, array, at);
+}
+
+Value ReduceLowering::fullRegister(Value kept, Value reduced) {
+  ArrayRef<Digit> digits = layout.getReg();
+  int64_t reducedCount = layout.getRegisterCount() / keptCount;
+  Value sum = code.constant(loc, 0);
+  int64_t place = 1, belowKept = 1, belowReduced = 1;
+  for (const Digit &digit : digits) {
+    bool isRed = llvm::is_contained(axes, digit.axis);
+    int64_t &below = isRed ? belowReduced : belowKept;
+    int64_t total = isRed ? reducedCount : keptCount;
+    if (digit.size > 1) {
+      Value value = code.div(loc, isRed ? reduced : kept, below);
+      if (below * digit.size != total)
+        value = code.rem(loc, value, digit.size);
+      sum = code.add(loc, sum, code.mul(loc, value, place));
+    }
+    below *= digit.size;
+    place *= digit.size;
+  }
+  return sum;
+}
+
+void ReduceLowering::reduceRegisters() {
+  keptCount = tile::placeCount(tile::dropAxes(layout.getReg(), axes));
+  int64_t reducedCount = layout.getRegisterCount() / keptCount;
+  for (Value result : op.getResults())
+    accs.push_back(code.makeArray(
+        loc, keptCount,
+        cast<RankedTensorType>(result.getType()).getElementType()));
+  auto elements = [&](Value reg) {
+    SmallVector<Value> values;
+    for (Value operand : op.getOperands())
+      values.push_back(code.element(operand, reg));
+    return values;
+  };
+  code.forEachRegister(loc, keptCount, [&](Value kept) {
+    storeAll(elements(fullRegister(kept, code.constant(loc, 0))), accs, kept);
+  });
+  if (reducedCount == 1)
+    return;
+  // Register 0 is in the accumulators; the rest follows in order.
+  code.forEachRegister(loc, reducedCount - 1, [&](Value step) {
+    Value reduced = code.add(loc, step, code.constant(loc, 1));
+    code.forEachRegister(loc, keptCount, [&](Value kept) {
+      storeAll(combine(loadAll(accs, kept),
+                       elements(fullRegister(kept, reduced))),
+               accs, kept);
+    });
+  });
+}
+
+void ReduceLowering::reduceLanes() {
+  int64_t below = 1;
+  for (const Digit &digit : layout.getLane()) {
+    for (int64_t bit = 1; isReduced(digit) && bit < digit.size; bit *= 2)
+      code.forEachRegister(loc, keptCount, [&](Value kept) {
+        SmallVector<Value> mine = loadAll(accs, kept), others;
+        for (Value value : mine)
+          others.push_back(simt::ShuffleXorOp::create(code.builder, loc, value,
+                                                      below * bit));
+        storeAll(combine(mine, others), accs, kept);
+      });
+    below *= digit.size;
+  }
+}
+
+Value ReduceLowering::sharedSlot(Value warp, Value laneGroup, Value reg,
+                                 int64_t lanes) {
+  Value slot = code.add(loc, code.mul(loc, warp, lanes), laneGroup);
+  return code.add(loc, code.mul(loc, slot, keptCount), reg);
+}
+
+Value ReduceLowering::warpWithReducedDigits(Value reducedPlace) {
+  Value sum = code.constant(loc, 0);
+  int64_t place = 1, below = 1, total = layout.getWarpCount();
+  int64_t reducedTotal = 1;
+  for (const Digit &digit : layout.getWarp())
+    reducedTotal *= isReduced(digit) ? digit.size : 1;
+  for (const Digit &digit : layout.getWarp()) {
+    bool isRed = isReduced(digit);
+    Value from = code.div(loc, isRed ? reducedPlace : code.warp,
+                          isRed ? below : place);
+    int64_t above = isRed ? below : place, all = isRed ? reducedTotal : total;
+    if (above * digit.size != all)
+      from = code.rem(loc, from, digit.size);
+    sum = code.add(loc, sum, code.mul(loc, from, place));
+    if (isRed)
+      below *= digit.size;
+    place *= digit.size;
+  }
+  return sum;
+}
+
+void ReduceLowering::reduceWarps() {
+  int64_t reducedWarps = 1;
+  for (const Digit &digit : layout.getWarp())
+    reducedWarps *= isReduced(digit) ? digit.size : 1;
+  if (reducedWarps == 1)
+    return;
+  // Lanes that hold different elements after step 2 get slots of their own.
+  SmallVector<Digit> laneDigits(layout.getLane());
+  int64_t keptLanes = 1;
+  for (const Digit &digit : laneDigits)
+    keptLanes *= isReduced(digit) ? 1 : digit.size;
+  Value laneGroup = code.constant(loc, 0);
+  Value isWriter;
+  int64_t below = 1, place = 1;
+  for (const Digit &digit : laneDigits) {
+    Value value = code.rem(loc, code.div(loc, code.lane, below), digit.size);
+    if (isReduced(digit)) {
+      Value first = arith::CmpIOp::create(code.builder, loc,
+                                          arith::CmpIPredicate::eq, value,
+                                          code.constant(loc, 0));
+      isWriter = isWriter ? arith::AndIOp::create(code.builder, loc, isWriter,
+                                                  first)
+                                .getResult()
+                          : first;
+    } else {
+      laneGroup = code.add(loc, laneGroup, code.mul(loc, value, place));
+      place *= digit.size;
+    }
+    below *= digit.size;
+  }
+  SmallVector<Value> shared;
+  for (Value acc : accs)
+    shared.push_back(simt::SharedOp::create(
+        code.builder, loc,
+        MemRefType::get({layout.getWarpCount() * keptLanes * keptCount},
+                        cast<MemRefType>(acc.getType()).getElementType(),
+                        MemRefLayoutAttrInterface(),
+                        code.builder.getI64IntegerAttr(tile::kSharedSpace))));
+  auto write = [&] {
+    code.forEachRegister(loc, keptCount, [&](Value kept) {
+      storeAll(loadAll(accs, kept), shared,
+               sharedSlot(code.warp, laneGroup, kept, keptLanes));
+    });
+  };
+  if (isWriter) {
+    auto branch = scf::IfOp::create(code.builder, loc, isWriter);
+    OpBuilder::InsertionGuard guard(code.builder);
+    code.builder.setInsertionPoint(branch.thenYield());
+    write();
+  } else {
+    write();
+  }
+  simt::BarrierOp::create(code.builder, loc);
+  auto slotOf = [&](Value reducedPlace, Value kept) {
+    return sharedSlot(warpWithReducedDigits(reducedPlace), laneGroup, kept,
+                      keptLanes);
+  };
+  code.forEachRegister(loc, keptCount, [&](Value kept) {
+    storeAll(loadAll(shared, slotOf(code.constant(loc, 0), kept)), accs, kept);
+  });
+  code.forEachRegister(loc, reducedWarps - 1, [&](Value step) {
+    Value reduced = code.add(loc, step, code.constant(loc, 1));
+    code.forEachRegister(loc, keptCount, [&](Value kept) {
+      storeAll(combine(loadAll(accs, kept),
+                       loadAll(shared, slotOf(reduced, kept))),
+               accs, kept);
+    });
+  });
+  // The buffer is written again in the next iteration of a surrounding loop.
+  if (op->getParentOfType<scf::ForOp>())
+    simt::BarrierOp::create(code.builder, loc);
+}
+
+void ReduceLowering::run() {
+  reduceRegisters();
+  reduceLanes();
+  reduceWarps();
+  for (auto [result, acc] : llvm::zip(op.getResults(), accs))
+    code.arrays[result] = acc;
+}
+
+void fusec::tile_to_simt::lowerReduce(tile::ReduceOp op, ThreadCode &code) {
+  ReduceLowering(op, code).run();
+}

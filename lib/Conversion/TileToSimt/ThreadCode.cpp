@@ -1,0 +1,193 @@
+//===- ThreadCode.cpp - tile values seen by one thread --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ThreadCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::tile_to_simt;
+using tile::Digit;
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic; identities are dropped so that the text stays short.
+//===----------------------------------------------------------------------===//
+
+Value ThreadCode::constant(Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value ThreadCode::add(Location loc, Value lhs, Value rhs) {
+  if (matchPattern(lhs, m_Zero()))
+    return rhs;
+  if (matchPattern(rhs, m_Zero()))
+    return lhs;
+  return arith::AddIOp::create(builder, loc, lhs, rhs);
+}
+
+Value ThreadCode::mul(Location loc, Value lhs, int64_t rhs) {
+  return rhs == 1 ? lhs
+                  : arith::MulIOp::create(builder, loc, lhs, constant(loc, rhs))
+                        .getResult();
+}
+
+Value ThreadCode::div(Location loc, Value lhs, int64_t rhs) {
+  return rhs == 1
+             ? lhs
+             : arith::DivUIOp::create(builder, loc, lhs, constant(loc, rhs))
+                   .getResult();
+}
+
+Value ThreadCode::rem(Location loc, Value lhs, int64_t rhs) {
+  return arith::RemUIOp::create(builder, loc, lhs, constant(loc, rhs));
+}
+
+Value ThreadCode::placeCoordinate(Location loc, ArrayRef<Digit> digits,
+                                  Value place, int64_t axis) {
+  Value sum = constant(loc, 0);
+  int64_t below = 1, total = tile::placeCount(digits);
+  for (const Digit &digit : digits) {
+    if (digit.axis == axis && digit.stride && digit.size > 1) {
+      Value value = div(loc, place, below);
+      if (below * digit.size != total)
+        value = rem(loc, value, digit.size);
+      sum = add(loc, sum, mul(loc, value, digit.stride));
+    }
+    below *= digit.size;
+  }
+  return sum;
+}
+
+Value ThreadCode::coordinate(Location loc, tile::LayoutAttr layout,
+                             int64_t axis, Value reg) {
+  Value sum = placeCoordinate(loc, layout.getReg(), reg, axis);
+  sum = add(loc, sum, placeCoordinate(loc, layout.getLane(), lane, axis));
+  return add(loc, sum, placeCoordinate(loc, layout.getWarp(), warp, axis));
+}
+
+Value ThreadCode::reducedRegister(Location loc, ArrayRef<Digit> digits,
+                                  ArrayRef<int64_t> axes, Value reg) {
+  Value sum = constant(loc, 0);
+  int64_t below = 1, place = 1, total = tile::placeCount(digits);
+  for (const Digit &digit : digits) {
+    if (!llvm::is_contained(axes, digit.axis)) {
+      if (digit.size > 1) {
+        Value value = div(loc, reg, below);
+        if (below * digit.size != total)
+          value = rem(loc, value, digit.size);
+        sum = add(loc, sum, mul(loc, value, place));
+      }
+      place *= digit.size;
+    }
+    below *= digit.size;
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+Value ThreadCode::makeArray(Location loc, int64_t count, Type element) {
+  return memref::AllocaOp::create(builder, loc,
+                                  MemRefType::get({count}, element));
+}
+
+void ThreadCode::forEachRegister(Location loc, int64_t count,
+                                 function_ref<void(Value)> body) {
+  scopes.emplace_back();
+  if (count == 1) {
+    body(constant(loc, 0));
+  } else {
+    auto loop =
+        scf::ForOp::create(builder, loc, constant(loc, 0),
+                           constant(loc, count), constant(loc, 1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+  scopes.pop_back();
+}
+
+void ThreadCode::materialize(Value tile) {
+  if (arrays.contains(tile))
+    return;
+  Location loc = tile.getLoc();
+  auto type = cast<RankedTensorType>(tile.getType());
+  int64_t count = tile::getLayout(type).getRegisterCount();
+  Value array = makeArray(loc, count, type.getElementType());
+  auto load = tile.getDefiningOp<tile::LoadOp>();
+  forEachRegister(loc, count, [&](Value reg) {
+    if (load) {
+      Value mask, other;
+      if (load.getMask()) {
+        mask = element(load.getMask(), reg);
+        other = element(load.getOther(), reg);
+      }
+      simt::LoadOp::create(builder, loc, scalars.lookup(load.getBuffer()),
+                           element(load.getOffsets(), reg), array, reg, mask,
+                           other, load.getVector());
+      return;
+    }
+    memref::StoreOp::create(builder, loc, emit(tile, reg), array, reg);
+  });
+  arrays[tile] = array;
+}
+
+Value ThreadCode::element(Value tile, Value reg) {
+  auto key = std::make_pair(tile, reg);
+  for (const Scope &scope : scopes)
+    if (Value known = scope.lookup(key))
+      return known;
+  Value result = emit(tile, reg);
+  if (!scopes.empty())
+    scopes.back()[key] = result;
+  return result;
+}
+
+Value ThreadCode::emitBroadcast(tile::BroadcastOp op, Value reg) {
+  auto from = cast<RankedTensorType>(op.getOperand().getType());
+  auto to = cast<RankedTensorType>(op.getType());
+  SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < to.getRank(); ++axis)
+    if (from.getDimSize(axis) != to.getDimSize(axis))
+      axes.push_back(axis);
+  Value source = reducedRegister(op.getLoc(), tile::getLayout(to).getReg(),
+                                 axes, reg);
+  return element(op.getOperand(), source);
+}
+
+Value ThreadCode::emit(Value tile, Value reg) {
+  Location loc = tile.getLoc();
+  if (Value array = arrays.lookup(tile))
+    return memref::LoadOp::create(builder, loc, array, reg);
+  Operation *op = tile.getDefiningOp();
+  if (auto splat = dyn_cast<tile::SplatOp>(op))
+    return scalars.lookup(splat.getValue());
+  if (auto splat = dyn_cast<tensor::SplatOp>(op))
+    return scalars.lookup(splat.getInput());
+  if (auto iota = dyn_cast<tile::IotaOp>(op))
+    return coordinate(loc, tile::getLayout(iota.getType()), iota.getAxis(),
+                      reg);
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
+    return emitBroadcast(broadcast, reg);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto value = cast<DenseElementsAttr>(constant.getValue());
+    return arith::ConstantOp::create(
+        builder, loc, value.getSplatValue<TypedAttr>());
+  }
+  // Elementwise: the same op on elements.
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, tile::getLayout(operand.getType())
+                             ? element(operand, reg)
+                             : scalars.lookup(operand));
+  Operation *scalar = op->cloneWithoutRegions(mapping);
+  scalar->getResult(0).setType(
+      cast<RankedTensorType>(tile.getType()).getElementType());
+  builder.insert(scalar);
+  return scalar->getResult(0);
+}

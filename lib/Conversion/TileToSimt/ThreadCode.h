@@ -1,0 +1,87 @@
+//===- ThreadCode.h - tile values seen by one thread ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A thread holds `layout.getRegisterCount()` elements of a tile. Two forms:
+//
+//  * an array: a memref.alloca that a loop over registers filled;
+//  * lazy: the defining op, repeated inside the loop that needs it.
+//
+// Loads, values with several consumers and values that cross a region are
+// arrays; index arithmetic and cheap conversions stay lazy, so that after
+// unrolling nothing but the useful values occupy registers.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_CONVERSION_TILETOSIMT_THREADCODE_H
+#define FUSEC_LIB_CONVERSION_TILETOSIMT_THREADCODE_H
+
+#include "fusec/Dialect/Simt/IR/Simt.h"
+#include "fusec/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace fusec::tile_to_simt {
+
+/// Emits thread code for tile values at the builder's insertion point.
+class ThreadCode {
+public:
+  explicit ThreadCode(mlir::OpBuilder &builder) : builder(builder) {}
+
+  mlir::OpBuilder &builder;
+  /// Scalars of the tile program -> scalars of the thread program.
+  mlir::IRMapping scalars;
+  /// Tiles that are arrays.
+  llvm::DenseMap<mlir::Value, mlir::Value> arrays;
+
+  /// An uninitialised register array of `count` elements.
+  mlir::Value makeArray(mlir::Location loc, int64_t count, mlir::Type element);
+
+  /// A loop over `count` registers; `body` gets the register number and emits
+  /// inside. Values emitted inside are not reused outside.
+  void forEachRegister(mlir::Location loc, int64_t count,
+                       llvm::function_ref<void(mlir::Value)> body);
+
+  /// The element of `tile` that register `reg` holds. Elements already emitted
+  /// for the same register in an enclosing scope are reused.
+  mlir::Value element(mlir::Value tile, mlir::Value reg);
+
+  /// Makes `tile` an array, now.
+  void materialize(mlir::Value tile);
+
+  /// Coordinate of the element in `reg` along `axis` of the tile.
+  mlir::Value coordinate(mlir::Location loc, tile::LayoutAttr layout,
+                         int64_t axis, mlir::Value reg);
+
+  /// What (lane or warp) place `place` adds to the coordinate along `axis`.
+  mlir::Value placeCoordinate(mlir::Location loc,
+                              llvm::ArrayRef<tile::Digit> digits,
+                              mlir::Value place, int64_t axis);
+
+  /// The register of the reduced tile that holds the element of register `reg`
+  /// of a tile with register digits `digits`, reduced along `axes`.
+  mlir::Value reducedRegister(mlir::Location loc,
+                              llvm::ArrayRef<tile::Digit> digits,
+                              llvm::ArrayRef<int64_t> axes, mlir::Value reg);
+
+  mlir::Value constant(mlir::Location loc, int64_t value);
+  mlir::Value add(mlir::Location loc, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Location loc, mlir::Value lhs, int64_t rhs);
+  mlir::Value div(mlir::Location loc, mlir::Value lhs, int64_t rhs);
+  mlir::Value rem(mlir::Location loc, mlir::Value lhs, int64_t rhs);
+
+  /// Thread ids, emitted once at the kernel's start by the caller.
+  mlir::Value lane, warp;
+
+private:
+  mlir::Value emit(mlir::Value tile, mlir::Value reg);
+  mlir::Value emitBroadcast(tile::BroadcastOp op, mlir::Value reg);
+
+  // Elements emitted in the scopes that are open, innermost last.
+  using Scope = llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value>;
+  llvm::SmallVector<Scope> scopes;
+};
+
+} // namespace fusec::tile_to_simt
+
+#endif // FUSEC_LIB_CONVERSION_TILETOSIMT_THREADCODE_H

@@ -1,0 +1,336 @@
+//===- TileToSimt.cpp - from block programs to thread programs ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walks a tile program in order and emits what one thread does:
+//  1. decide which tiles become register arrays (see `needsArray`);
+//  2. ops with effects (store, reduce, loop, barrier) are *sinks*: each opens
+//     loops over its registers and pulls the elements that it needs;
+//  3. loads become arrays where they stand, so that all loads of a straight
+//     piece of code are issued before the first use.
+//===----------------------------------------------------------------------===//
+#include "fusec/Conversion/TileToSimt.h"
+#include "LowerReduce.h"
+#include "ThreadCode.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::tile_to_simt;
+
+namespace {
+
+bool isTile(Value value) { return bool(tile::getLayout(value.getType())); }
+
+/// Lazy ops: repeated in every loop that needs them.
+bool isLazyOp(Operation *op) {
+  return isa<tile::IotaOp, tile::SplatOp, tensor::SplatOp,
+             tile::BroadcastOp>(op) ||
+         (isPure(op) && op->getNumResults() == 1 && op->getNumRegions() == 0 &&
+          op->hasTrait<OpTrait::Elementwise>()) ||
+         isa<arith::ConstantOp>(op);
+}
+
+/// Cheap enough to repeat rather than to keep in registers.
+bool isCheap(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa<tile::IotaOp, tile::SplatOp, tensor::SplatOp, tile::BroadcastOp,
+          arith::ConstantOp,
+          arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp,
+          arith::IndexCastUIOp>(op))
+    return true;
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return element.isIndex() || element.isInteger(1);
+}
+
+class KernelLowering {
+public:
+  KernelLowering(OpBuilder &builder) : code(builder) {}
+  LogicalResult run(tile::KernelOp kernel, simt::KernelOp result);
+
+private:
+  bool needsArray(Value value);
+  Operation *sinkOf(Value value);
+  LogicalResult lowerBlock(Block &block);
+  LogicalResult lowerOp(Operation *op);
+  LogicalResult lowerFor(scf::ForOp loop);
+  LogicalResult lowerIf(scf::IfOp op);
+  void lowerStore(tile::StoreOp store);
+  void assignLoopArrays(scf::ForOp loop, ValueRange values);
+
+  ThreadCode code;
+  // The single sink that a lazy value feeds; null when there are several.
+  DenseMap<Value, Operation *> sinks;
+  DenseMap<Value, bool> arrayness;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Arrays or lazy
+//===----------------------------------------------------------------------===//
+
+Operation *KernelLowering::sinkOf(Value value) {
+  auto [it, isNew] = sinks.try_emplace(value, nullptr);
+  if (!isNew)
+    return it->second;
+  Operation *single = nullptr;
+  bool several = false;
+  for (Operation *user : value.getUsers()) {
+    Operation *sink = user;
+    if (user->getBlock() != value.getParentBlock())
+      several = true;
+    else if (isLazyOp(user) && !needsArray(user->getResult(0)))
+      sink = sinkOf(user->getResult(0));
+    several |= !sink || (single && single != sink);
+    single = sink;
+  }
+  return sinks[value] = several ? nullptr : single;
+}
+
+bool KernelLowering::needsArray(Value value) {
+  auto it = arrayness.find(value);
+  if (it != arrayness.end())
+    return it->second;
+  bool result = isa_and_nonnull<tile::LoadOp>(value.getDefiningOp()) ||
+                (!isCheap(value) && !sinkOf(value));
+  return arrayness[value] = result;
+}
+
+//===----------------------------------------------------------------------===//
+// Sinks
+//===----------------------------------------------------------------------===//
+
+/// True in exactly one of the threads that hold copies of an element; null if
+/// no digit replicates.
+static Value firstCopy(ThreadCode &code, Location loc, tile::LayoutAttr layout) {
+  Value condition;
+  auto restrict = [&](ArrayRef<tile::Digit> digits, Value place) {
+    int64_t below = 1;
+    for (const tile::Digit &digit : digits) {
+      if (digit.size > 1 && !digit.stride) {
+        Value value = code.rem(loc, code.div(loc, place, below), digit.size);
+        Value first = arith::CmpIOp::create(code.builder, loc,
+                                            arith::CmpIPredicate::eq, value,
+                                            code.constant(loc, 0));
+        condition = condition ? arith::AndIOp::create(code.builder, loc,
+                                                      condition, first)
+                                    .getResult()
+                              : first;
+      }
+      below *= digit.size;
+    }
+  };
+  restrict(layout.getLane(), code.lane);
+  restrict(layout.getWarp(), code.warp);
+  return condition;
+}
+
+void KernelLowering::lowerStore(tile::StoreOp store) {
+  Location loc = store.getLoc();
+  tile::LayoutAttr layout = tile::getLayout(store.getValue().getType());
+  int64_t count = layout.getRegisterCount();
+  // The values first, then all stores: a store would keep later loads back.
+  code.materialize(store.getValue());
+  Value array = code.arrays.lookup(store.getValue());
+  Value copy = firstCopy(code, loc, layout);
+  code.forEachRegister(loc, count, [&](Value reg) {
+    Value mask;
+    if (store.getMask())
+      mask = code.element(store.getMask(), reg);
+    if (copy)
+      mask = mask ? arith::AndIOp::create(code.builder, loc, copy, mask)
+                        .getResult()
+                  : copy;
+    simt::StoreOp::create(code.builder, loc,
+                          code.scalars.lookup(store.getBuffer()),
+                          code.element(store.getOffsets(), reg), array, reg,
+                          mask, store.getVector());
+  });
+}
+
+/// Stores `values` (one per tile iteration argument) into the loop's arrays.
+void KernelLowering::assignLoopArrays(scf::ForOp loop, ValueRange values) {
+  Location loc = loop.getLoc();
+  SmallVector<std::pair<Value, Value>> pending; // value, array
+  int64_t count = -1;
+  bool mixed = false;
+  for (auto [arg, value] : llvm::zip(loop.getRegionIterArgs(), values)) {
+    if (!isTile(arg) || arg == value)
+      continue;
+    int64_t registers = tile::getLayout(arg.getType()).getRegisterCount();
+    mixed |= count != -1 && count != registers;
+    count = registers;
+    pending.push_back({value, code.arrays.lookup(arg)});
+  }
+  // Tiles of different register counts may read each other's old values.
+  if (mixed)
+    for (auto [value, array] : pending)
+      code.materialize(value);
+  auto assign = [&](ArrayRef<std::pair<Value, Value>> group) {
+    int64_t registers =
+        tile::getLayout(group.front().first.getType()).getRegisterCount();
+    code.forEachRegister(loc, registers, [&](Value reg) {
+      SmallVector<Value> elements;
+      for (auto [value, array] : group)
+        elements.push_back(code.element(value, reg));
+      for (auto [element, pair] : llvm::zip(elements, group))
+        memref::StoreOp::create(code.builder, loc, element, pair.second, reg);
+    });
+  };
+  if (pending.empty())
+    return;
+  if (!mixed)
+    return assign(pending);
+  for (const auto &pair : pending)
+    assign(pair);
+}
+
+LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  SmallVector<Value> scalarInits;
+  for (auto [init, arg, result] : llvm::zip(
+           loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
+    if (!isTile(arg)) {
+      scalarInits.push_back(code.scalars.lookup(init));
+      continue;
+    }
+    Value array = code.makeArray(
+        loc, tile::getLayout(arg.getType()).getRegisterCount(),
+        cast<RankedTensorType>(arg.getType()).getElementType());
+    code.arrays[arg] = array;
+    code.arrays[result] = array;
+  }
+  assignLoopArrays(loop, loop.getInitArgs());
+  auto lowered = scf::ForOp::create(
+      code.builder, loc, code.scalars.lookup(loop.getLowerBound()),
+      code.scalars.lookup(loop.getUpperBound()),
+      code.scalars.lookup(loop.getStep()), scalarInits);
+  code.scalars.map(loop.getInductionVar(), lowered.getInductionVar());
+  unsigned next = 0;
+  for (auto [arg, result] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getResults())) {
+    if (isTile(arg))
+      continue;
+    code.scalars.map(arg, lowered.getRegionIterArg(next));
+    code.scalars.map(result, lowered.getResult(next++));
+  }
+  OpBuilder::InsertionGuard guard(code.builder);
+  Block *body = lowered.getBody();
+  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+    body->back().erase();
+  code.builder.setInsertionPointToEnd(body);
+  if (failed(lowerBlock(*loop.getBody())))
+    return failure();
+  ValueRange yielded = loop.getBody()->getTerminator()->getOperands();
+  assignLoopArrays(loop, yielded);
+  SmallVector<Value> scalarYields;
+  for (auto [arg, value] : llvm::zip(loop.getRegionIterArgs(), yielded))
+    if (!isTile(arg))
+      scalarYields.push_back(code.scalars.lookup(value));
+  scf::YieldOp::create(code.builder, loc, scalarYields);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
+  if (op.getNumResults())
+    return op.emitOpError("in a tile program must not have results");
+  auto lowered = scf::IfOp::create(
+      code.builder, op.getLoc(), code.scalars.lookup(op.getCondition()),
+      /*withElseRegion=*/!op.getElseRegion().empty());
+  OpBuilder::InsertionGuard guard(code.builder);
+  code.builder.setInsertionPoint(lowered.thenYield());
+  if (failed(lowerBlock(*op.thenBlock())))
+    return failure();
+  if (op.getElseRegion().empty())
+    return success();
+  code.builder.setInsertionPoint(lowered.elseYield());
+  return lowerBlock(*op.elseBlock());
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerOp(Operation *op) {
+  Location loc = op->getLoc();
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    return lowerStore(store), success();
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+    return lowerReduce(reduce, code), success();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return lowerFor(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return lowerIf(branch);
+  if (isa<tile::BarrierOp>(op))
+    return simt::BarrierOp::create(code.builder, loc), success();
+  if (auto alloc = dyn_cast<tile::AllocOp>(op)) {
+    code.scalars.map(alloc.getResult(), simt::SharedOp::create(
+                                            code.builder, loc, alloc.getType())
+                                            .getResult());
+    return success();
+  }
+  if (auto id = dyn_cast<tile::BlockIdOp>(op)) {
+    code.scalars.map(id.getResult(),
+                     simt::BlockIdOp::create(code.builder, loc, id.getType(),
+                                             id.getDimension())
+                         .getResult());
+    return success();
+  }
+  if (op->getNumResults() == 1 && isTile(op->getResult(0))) {
+    if (!isa<tile::LoadOp>(op) && !isLazyOp(op))
+      return op->emitOpError("has no thread code: expected an elementwise op "
+                             "or an op of the tile dialect");
+    if (needsArray(op->getResult(0)))
+      code.materialize(op->getResult(0));
+    return success();
+  }
+  if (!op->getNumRegions() && isPure(op)) {
+    code.builder.clone(*op, code.scalars);
+    return success();
+  }
+  return op->emitOpError("has no thread code");
+}
+
+LogicalResult KernelLowering::lowerBlock(Block &block) {
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      break;
+    if (failed(lowerOp(&op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelLowering::run(tile::KernelOp kernel,
+                                  simt::KernelOp result) {
+  Block &from = kernel.getBody().front();
+  Block &to = result.getBody().front();
+  OpBuilder::InsertionGuard guard(code.builder);
+  code.builder.setInsertionPointToStart(&to);
+  for (auto [source, target] :
+       llvm::zip(from.getArguments(), to.getArguments()))
+    code.scalars.map(source, target);
+  Type index = code.builder.getIndexType();
+  code.lane = simt::LaneOp::create(code.builder, kernel.getLoc(), index);
+  code.warp = simt::WarpOp::create(code.builder, kernel.getLoc(), index);
+  return lowerBlock(from);
+}
+
+FailureOr<simt::KernelOp> fusec::lowerTileKernel(tile::KernelOp kernel,
+                                                 bool wideOffsets) {
+  OpBuilder builder(kernel);
+  auto result = simt::KernelOp::create(
+      builder, kernel.getLoc(), kernel.getSymName(), kernel.getThreads(),
+      kernel.getReadOnly(), kernel.getGrid(), kernel.getExtents(), wideOffsets);
+  Block &body = result.getBody().emplaceBlock();
+  for (BlockArgument arg : kernel.getBody().getArguments())
+    body.addArgument(arg.getType(), arg.getLoc());
+  if (failed(KernelLowering(builder).run(kernel, result))) {
+    result.erase();
+    return failure();
+  }
+  return result;
+}

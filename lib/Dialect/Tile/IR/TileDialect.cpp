@@ -1,0 +1,148 @@
+//===- TileDialect.cpp - the tile dialect ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Common/KernelAssembly.h"
+#include "fusec/Dialect/Tile/IR/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fusec::tile;
+
+#include "fusec/Dialect/Tile/IR/TileDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "fusec/Dialect/Tile/IR/TileAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "fusec/Dialect/Tile/IR/TileOps.cpp.inc"
+
+void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "fusec/Dialect/Tile/IR/TileAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fusec/Dialect/Tile/IR/TileOps.cpp.inc"
+      >();
+}
+
+LayoutAttr fusec::tile::getLayout(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
+                : LayoutAttr();
+}
+
+bool fusec::tile::isShared(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getMemorySpaceAsInt() ==
+         kSharedSpace;
+}
+
+//===----------------------------------------------------------------------===//
+// LayoutAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<Digit> reg, ArrayRef<Digit> lane,
+                                 ArrayRef<Digit> warp) {
+  for (ArrayRef<Digit> digits : {reg, lane, warp})
+    for (const Digit &digit : digits)
+      if (digit.size < 1 || digit.stride < 0 || digit.axis < 0)
+        return emitError() << "digit must have size >= 1, stride >= 0 and axis "
+                              ">= 0, found "
+                           << digit.size << ":" << digit.stride << ":"
+                           << digit.axis;
+  for (const Digit &digit : lane)
+    if (!llvm::isPowerOf2_64(digit.size))
+      return emitError() << "lane digits must be powers of two, found "
+                         << digit.size;
+  if (placeCount(lane) > 32)
+    return emitError() << "expected at most 32 lanes, found "
+                       << placeCount(lane);
+  return success();
+}
+
+LayoutAttr LayoutAttr::reduced(ArrayRef<int64_t> axes) const {
+  return LayoutAttr::get(getContext(), dropAxes(getReg(), axes),
+                         replicateAxes(getLane(), axes),
+                         replicateAxes(getWarp(), axes));
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  return fusec::parseKernel(parser, result);
+}
+void KernelOp::print(OpAsmPrinter &printer) {
+  fusec::printKernel(printer, *this);
+}
+
+LogicalResult KernelOp::verify() {
+  if (getThreads() < 32 || getThreads() > 1024 || getThreads() % 32)
+    return emitOpError() << "expected 32 to 1024 threads in whole warps, found "
+                         << getThreads();
+  int64_t indices = llvm::count_if(getBody().getArgumentTypes(),
+                                   [](Type type) { return type.isIndex(); });
+  if (indices != static_cast<int64_t>(getExtents().size()))
+    return emitOpError() << "expected one extent per index argument, found "
+                         << getExtents().size() << " for " << indices;
+  if (getGrid().size() != 3)
+    return emitOpError() << "expected three grid dimensions, found "
+                         << getGrid().size();
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto from = cast<RankedTensorType>(getOperand().getType());
+  auto to = cast<RankedTensorType>(getType());
+  if (from.getRank() != to.getRank() ||
+      from.getElementType() != to.getElementType())
+    return emitOpError("expected operand and result of one rank and type");
+  SmallVector<int64_t> axes;
+  for (auto [axis, sizes] :
+       llvm::enumerate(llvm::zip(from.getShape(), to.getShape()))) {
+    auto [small, large] = sizes;
+    if (small == large)
+      continue;
+    if (small != 1)
+      return emitOpError() << "axis " << axis << " has size " << small
+                           << ", expected 1 or " << large;
+    axes.push_back(axis);
+  }
+  if (getLayout(from) != getLayout(to).reduced(axes))
+    return emitOpError("expected the operand's layout to be the result's "
+                       "reduced along the repeated axes");
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  for (auto [operand, result] : llvm::zip(getOperands(), getResults())) {
+    auto from = cast<RankedTensorType>(operand.getType());
+    auto to = cast<RankedTensorType>(result.getType());
+    SmallVector<int64_t> shape(from.getShape());
+    for (int64_t axis : getAxes()) {
+      if (axis < 0 || axis >= from.getRank())
+        return emitOpError() << "axis " << axis << " is outside rank "
+                             << from.getRank();
+      shape[axis] = 1;
+    }
+    if (to.getShape() != ArrayRef(shape) ||
+        getLayout(to) != getLayout(from).reduced(getAxes()))
+      return emitOpError("expected results of size 1 and reduced layout along "
+                         "the axes");
+  }
+  if (getCombine().getNumArguments() != 2 * getNumOperands())
+    return emitOpError() << "expected a region of " << 2 * getNumOperands()
+                         << " arguments, found "
+                         << getCombine().getNumArguments();
+  return success();
+}
+
+LogicalResult AllocOp::verify() {
+  auto type = cast<MemRefType>(getType());
+  if (!type.hasStaticShape() || type.getMemorySpaceAsInt() != kSharedSpace)
+    return emitOpError("expected a static memref in memory space 3");
+  return success();
+}

@@ -1,0 +1,173 @@
+//===- AxisInfo.cpp - runs of equal and consecutive elements --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Tile/Transforms/AxisInfo.h"
+#include "fusec/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace fusec::tile;
+
+// "Any size": larger than every tile.
+static constexpr int64_t kAll = int64_t(1) << 30;
+
+/// The largest power of two that divides `value`.
+static int64_t powerOfTwoIn(int64_t value) {
+  return value == 0 ? kAll : std::min(kAll, value & -value);
+}
+
+int64_t AxisInfo::divisibilityAt(int64_t size) const {
+  return size >= contiguity ? divisibility : std::min(divisibility, size);
+}
+
+static AxisInfo uniform(int64_t divisibility) {
+  return {/*contiguity=*/1, /*constancy=*/kAll, divisibility};
+}
+
+static std::optional<int64_t> constantOf(Value value) {
+  llvm::APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.getSExtValue();
+  return std::nullopt;
+}
+
+/// Groups of this size start at a multiple of their size and so does `by`.
+static int64_t alignedRun(const AxisInfo &x, int64_t by) {
+  int64_t run = std::min(x.contiguity, powerOfTwoIn(by));
+  while (run > 1 && x.divisibilityAt(run) < run)
+    run /= 2;
+  return run;
+}
+
+static AxisInfo addInfo(const AxisInfo &x, const AxisInfo &y) {
+  AxisInfo result;
+  result.contiguity = std::max(std::min(x.contiguity, y.constancy),
+                               std::min(y.contiguity, x.constancy));
+  result.constancy = std::min(x.constancy, y.constancy);
+  result.divisibility = std::min(x.divisibilityAt(result.contiguity),
+                                 y.divisibilityAt(result.contiguity));
+  return result;
+}
+
+static AxisInfo subInfo(const AxisInfo &x, const AxisInfo &y) {
+  AxisInfo result = addInfo(x, y);
+  // y increasing makes the difference decrease.
+  result.contiguity = std::min(x.contiguity, y.constancy);
+  result.divisibility = std::min(x.divisibilityAt(result.contiguity),
+                                 y.divisibilityAt(result.contiguity));
+  return result;
+}
+
+static AxisInfo mulInfo(const AxisInfo &x, const AxisInfo &y) {
+  AxisInfo result;
+  result.constancy = std::min(x.constancy, y.constancy);
+  result.divisibility =
+      std::min(kAll, x.divisibilityAt(1) * y.divisibilityAt(1));
+  return result;
+}
+
+static AxisInfo divInfo(const AxisInfo &x, int64_t by) {
+  if (by == 1)
+    return x;
+  AxisInfo result;
+  result.constancy = std::max(x.constancy, alignedRun(x, by));
+  if (powerOfTwoIn(by) == by)
+    result.divisibility = std::max<int64_t>(1, x.divisibilityAt(1) / by);
+  return result;
+}
+
+static AxisInfo remInfo(const AxisInfo &x, int64_t by) {
+  AxisInfo result;
+  result.contiguity = alignedRun(x, by);
+  result.constancy = x.constancy;
+  result.divisibility =
+      std::min(x.divisibilityAt(result.contiguity), powerOfTwoIn(by));
+  return result;
+}
+
+static AxisInfo compareInfo(arith::CmpIOp op, const AxisInfo &x,
+                            const AxisInfo &y) {
+  AxisInfo result;
+  result.constancy = std::min(x.constancy, y.constancy);
+  using P = arith::CmpIPredicate;
+  P predicate = op.getPredicate();
+  if (predicate != P::slt && predicate != P::sge && predicate != P::ult &&
+      predicate != P::uge)
+    return result;
+  // A group that starts at a multiple of its size lies on one side of a bound
+  // that is one too.
+  int64_t run = std::min({x.contiguity, y.constancy, y.divisibilityAt(1)});
+  while (run > 1 && x.divisibilityAt(run) < run)
+    run /= 2;
+  result.constancy = std::max(result.constancy, run);
+  return result;
+}
+
+AxisInfo AxisAnalysis::get(Value value) {
+  auto it = known.find(value);
+  if (it != known.end())
+    return it->second;
+  AxisInfo info = compute(value);
+  known[value] = info;
+  return info;
+}
+
+AxisInfo AxisAnalysis::compute(Value value) {
+  bool isTile = bool(getLayout(value.getType()));
+  if (std::optional<int64_t> number = constantOf(value))
+    return uniform(powerOfTwoIn(*number));
+  Operation *op = value.getDefiningOp();
+  AxisInfo unknown = isTile ? AxisInfo() : uniform(1);
+  if (!op) {
+    auto loop = dyn_cast_or_null<scf::ForOp>(value.getParentBlock()->getParentOp());
+    if (loop && value == loop.getInductionVar())
+      return uniform(std::min(get(loop.getLowerBound()).divisibility,
+                              get(loop.getStep()).divisibility));
+    return unknown;
+  }
+  auto operand = [&](unsigned i) { return get(op->getOperand(i)); };
+  AxisInfo info =
+      llvm::TypeSwitch<Operation *, AxisInfo>(op)
+          .Case<IotaOp>([&](IotaOp iota) {
+            return int64_t(iota.getAxis()) == axis
+                       ? AxisInfo{kAll, 1, kAll}
+                       : AxisInfo{1, kAll, 1};
+          })
+          .Case<SplatOp, tensor::SplatOp>(
+              [&](auto) { return uniform(operand(0).divisibility); })
+          .Case<arith::AddIOp>(
+              [&](auto) { return addInfo(operand(0), operand(1)); })
+          .Case<arith::SubIOp>(
+              [&](auto) { return subInfo(operand(0), operand(1)); })
+          .Case<arith::MulIOp>([&](auto) {
+            return constantOf(op->getOperand(1)) == 1
+                       ? operand(0)
+                       : mulInfo(operand(0), operand(1));
+          })
+          .Case<arith::DivUIOp, arith::DivSIOp>([&](auto) {
+            std::optional<int64_t> by = constantOf(op->getOperand(1));
+            return by && *by > 0 ? divInfo(operand(0), *by) : unknown;
+          })
+          .Case<arith::RemUIOp, arith::RemSIOp>([&](auto) {
+            std::optional<int64_t> by = constantOf(op->getOperand(1));
+            return by && *by > 0 ? remInfo(operand(0), *by) : unknown;
+          })
+          .Case<arith::CmpIOp>([&](arith::CmpIOp cmp) {
+            return compareInfo(cmp, operand(0), operand(1));
+          })
+          .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto) {
+            return AxisInfo{
+                1, std::min(operand(0).constancy, operand(1).constancy), 1};
+          })
+          .Default([&](auto) { return unknown; });
+  // A scalar is the same for every element.
+  if (!isTile)
+    info = uniform(info.divisibility);
+  return info;
+}

@@ -1,0 +1,179 @@
+//===- CudaEmitter.cpp - thread programs as CUDA C++ ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Target/CUDA/CudaEmitter.h"
+#include "Emitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::cuda;
+
+//===----------------------------------------------------------------------===//
+// Names, types, literals
+//===----------------------------------------------------------------------===//
+
+std::string Emitter::typeName(Type type) {
+  if (type.isIndex())
+    return indexType;
+  if (type.isF64())
+    return "f64";
+  if (type.isF32())
+    return "f32";
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (isa<Float8E4M3FNType>(type))
+    return "f8e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "f8e5m2";
+  if (type.isInteger(1))
+    return "bool";
+  if (type.isInteger(4)) // kept in a byte; only the low 4 bits count
+    return "i8";
+  for (unsigned width : {8u, 16u, 32u, 64u})
+    if (type.isInteger(width))
+      return "i" + std::to_string(width);
+  return "";
+}
+
+std::string Emitter::unsignedName(Type type) {
+  std::string name = typeName(type);
+  if (!name.empty() && name[0] == 'i')
+    name[0] = 'u';
+  return name;
+}
+
+static std::string hexFloat(const llvm::APFloat &value) {
+  char buffer[64];
+  value.convertToHexString(buffer, /*hexDigits=*/0, /*upperCase=*/false,
+                           llvm::APFloat::rmNearestTiesToEven);
+  return buffer;
+}
+
+static std::string hexBits(const llvm::APInt &bits, const char *suffix) {
+  llvm::SmallString<20> text;
+  bits.toString(text, 16, /*Signed=*/false, /*formatAsCLiteral=*/true);
+  return (text + suffix).str();
+}
+
+std::string cuda::literal(Attribute value, StringRef typeName) {
+  if (auto real = dyn_cast<FloatAttr>(value)) {
+    llvm::APFloat number = real.getValue();
+    llvm::APInt bits = number.bitcastToAPInt();
+    bool wide = typeName == "f64";
+    if (!wide && typeName != "f32")
+      return (typeName + "{" + hexBits(bits, "u") + "}").str();
+    if (!number.isFinite())
+      return (wide ? "as_f64(" : "as_f32(") + hexBits(bits, wide ? "ull" : "u") + ")";
+    return hexFloat(number) + (wide ? "" : "f");
+  }
+  llvm::APInt number = cast<IntegerAttr>(value).getValue();
+  if (typeName == "bool")
+    return number.isZero() ? "false" : "true";
+  int64_t text = number.getSExtValue();
+  // The least value has no literal of its own type.
+  if (text == INT64_MIN)
+    return "(-9223372036854775807ll - 1)";
+  if (typeName == "i64")
+    return std::to_string(text) + "ll";
+  if (typeName == "i32")
+    return text == INT32_MIN ? "(-2147483647 - 1)" : std::to_string(text);
+  return ("(" + typeName + ")" + std::to_string(text)).str();
+}
+
+std::string Emitter::use(Value value) {
+  auto it = texts.find(value);
+  if (it != texts.end())
+    return it->second;
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    return literal(constant.getValue(), typeName(value.getType()));
+  llvm_unreachable("value used before it was written");
+}
+
+std::string Emitter::name(Value value, StringRef prefix) {
+  std::string text = (prefix + std::to_string(counters[prefix]++)).str();
+  texts[value] = text;
+  return text;
+}
+
+llvm::raw_ostream &Emitter::line() { return os.indent(2 * indent); }
+
+LogicalResult Emitter::define(Operation *op, const llvm::Twine &text) {
+  std::string type = typeName(op->getResult(0).getType());
+  if (type.empty())
+    return op->emitOpError() << "has a type without a CUDA name: "
+                             << op->getResult(0).getType();
+  std::string body = text.str(); // before the name exists
+  line() << "const " << type << " " << name(op->getResult(0)) << " = " << body
+         << ";\n";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult Emitter::emitOp(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (isa<arith::ConstantOp>(op))
+    return success(); // a literal where used
+  if (dialect == arith::ArithDialect::getDialectNamespace())
+    return emitArith(op);
+  if (dialect == math::MathDialect::getDialectNamespace())
+    return emitMath(op);
+  if (dialect == scf::SCFDialect::getDialectNamespace())
+    return emitControl(op);
+  return emitMemory(op);
+}
+
+LogicalResult Emitter::emitBlock(Block &block) {
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      break;
+    if (failed(emitOp(&op)))
+      return failure();
+  }
+  return success();
+}
+
+static std::string hashOf(StringRef text) {
+  auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(text));
+  return llvm::toHex(llvm::ArrayRef(digest).take_front(8), /*LowerCase=*/true);
+}
+
+FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
+  std::string parameters, body;
+  llvm::raw_string_ostream head(parameters), os(body);
+  Emitter emitter(os, kernel.getWideOffsets());
+  Block &block = kernel.getBody().front();
+  for (BlockArgument arg : block.getArguments()) {
+    if (arg.getArgNumber())
+      head << ", ";
+    auto buffer = dyn_cast<MemRefType>(arg.getType());
+    if (!buffer) {
+      head << emitter.typeName(arg.getType()) << ' ' << emitter.name(arg, "n");
+      continue;
+    }
+    if (arg.getArgNumber() < kernel.getReadOnly())
+      head << "const ";
+    head << emitter.typeName(buffer.getElementType()) << " *"
+         << emitter.name(arg, "p");
+  }
+  if (failed(emitter.emitBlock(block)))
+    return failure();
+  std::string rest = ", " + std::to_string(kernel.getThreads()) + ")(" +
+                     parameters + ") {\n" + body + "}\n";
+  runtime::Kernel result;
+  result.entry = "k_" + hashOf(rest);
+  result.source = "FUSEC_KERNEL(" + result.entry + rest + "FUSEC_EXPORT(" +
+                  result.entry + ")\n";
+  result.threads = static_cast<uint32_t>(kernel.getThreads());
+  return result;
+}

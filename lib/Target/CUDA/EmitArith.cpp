@@ -1,0 +1,228 @@
+//===- EmitArith.cpp - arithmetic as CUDA C++ -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Emitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fusec::cuda;
+
+static const char *floatPredicate(arith::CmpFPredicate predicate, bool &negate) {
+  // C++ comparisons are ordered; an unordered one is the negated converse.
+  using P = arith::CmpFPredicate;
+  negate = false;
+  switch (predicate) {
+  case P::OEQ: return "==";
+  case P::OLT: return "<";
+  case P::OLE: return "<=";
+  case P::OGT: return ">";
+  case P::OGE: return ">=";
+  case P::UNE: return "!=";
+  case P::ULT: negate = true; return ">=";
+  case P::ULE: negate = true; return ">";
+  case P::UGT: negate = true; return "<=";
+  case P::UGE: negate = true; return "<";
+  default: return nullptr;
+  }
+}
+
+static const char *integerPredicate(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq: return "==";
+  case P::ne: return "!=";
+  case P::slt: case P::ult: return "<";
+  case P::sle: case P::ule: return "<=";
+  case P::sgt: case P::ugt: return ">";
+  case P::sge: case P::uge: return ">=";
+  }
+  return nullptr;
+}
+
+static bool isUnsignedPredicate(arith::CmpIPredicate predicate) {
+  return predicate >= arith::CmpIPredicate::ult;
+}
+
+LogicalResult Emitter::emitArith(Operation *op) {
+  auto arg = [&](unsigned i) { return use(op->getOperand(i)); };
+  Type type = op->getResult(0).getType();
+  std::string to = typeName(type);
+  Type fromType = op->getNumOperands() ? op->getOperand(0).getType() : type;
+  bool isIndex = type.isIndex();
+  auto infix = [&](const char *sign) {
+    return define(op, arg(0) + " " + sign + " " + arg(1));
+  };
+  // Index arithmetic does not overflow; integers wrap.
+  auto wrap = [&](const char *sign, const char *call) {
+    return isIndex ? infix(sign)
+                   : define(op, llvm::Twine(call) + "(" + arg(0) + ", " + arg(1) + ")");
+  };
+  auto asUnsigned = [&](unsigned i) {
+    return "(" + unsignedName(op->getOperand(i).getType()) + ")" + arg(i);
+  };
+  auto call2 = [&](const llvm::Twine &callee) {
+    return define(op, callee + "(" + arg(0) + ", " + arg(1) + ")");
+  };
+  auto unsignedCall2 = [&](const char *callee) {
+    return define(op, "(" + to + ")" + callee + "(" + asUnsigned(0) + ", " +
+                          asUnsigned(1) + ")");
+  };
+  auto unsignedInfix = [&](const char *sign, const char *callee) {
+    if (!isIndex)
+      return unsignedCall2(callee);
+    return define(op, "(" + to + ")(" + asUnsigned(0) + " " + sign + " " +
+                          asUnsigned(1) + ")");
+  };
+  auto bitwise = [&](const char *sign) {
+    if (type.isInteger(1))
+      return define(op, "(" + arg(0) + " " + sign + " " + arg(1) + ") != 0");
+    return define(op, "(" + to + ")(" + arg(0) + " " + sign + " " + arg(1) + ")");
+  };
+  auto extend4 = [&](bool isSigned) { // the low 4 bits of a byte
+    return isSigned ? "(i8)((i8)((u8)" + arg(0) + " << 4) >> 4)"
+                    : "(" + arg(0) + " & 15)";
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<arith::AddFOp>([&](auto) { return infix("+"); })
+      .Case<arith::SubFOp>([&](auto) { return infix("-"); })
+      .Case<arith::MulFOp>([&](auto) { return infix("*"); })
+      .Case<arith::DivFOp>([&](auto) { return infix("/"); })
+      .Case<arith::RemFOp>([&](auto) { return call2("m_fmod"); })
+      .Case<arith::NegFOp>([&](auto) { return define(op, "-(" + arg(0) + ")"); })
+      .Case<arith::MaximumFOp>([&](auto) { return call2("m_max"); })
+      .Case<arith::MinimumFOp>([&](auto) { return call2("m_min"); })
+      .Case<arith::AddIOp>([&](auto) { return wrap("+", "i_add"); })
+      .Case<arith::SubIOp>([&](auto) { return wrap("-", "i_sub"); })
+      .Case<arith::MulIOp>([&](auto) {
+        return type.isInteger(1) ? bitwise("&") : wrap("*", "i_mul");
+      })
+      .Case<arith::DivSIOp>([&](auto) { return wrap("/", "i_div"); })
+      .Case<arith::RemSIOp>([&](auto) { return wrap("%", "i_rem"); })
+      .Case<arith::DivUIOp>([&](auto) { return unsignedInfix("/", "i_div"); })
+      .Case<arith::RemUIOp>([&](auto) { return unsignedInfix("%", "i_rem"); })
+      .Case<arith::MaxSIOp>([&](auto) { return call2("i_max"); })
+      .Case<arith::MinSIOp>([&](auto) { return call2("i_min"); })
+      .Case<arith::MaxUIOp>([&](auto) { return unsignedCall2("i_max"); })
+      .Case<arith::MinUIOp>([&](auto) { return unsignedCall2("i_min"); })
+      .Case<arith::AndIOp>([&](auto) { return bitwise("&"); })
+      .Case<arith::OrIOp>([&](auto) { return bitwise("|"); })
+      .Case<arith::XOrIOp>([&](auto) { return bitwise("^"); })
+      .Case<arith::ShLIOp>([&](auto) { return call2("i_shl"); })
+      .Case<arith::ShRSIOp>([&](auto) { return call2("i_shr"); })
+      .Case<arith::ShRUIOp>([&](auto) { return call2("i_ushr"); })
+      .Case<arith::MulUIExtendedOp, arith::MulSIExtendedOp, arith::AddUIExtendedOp>(
+          [&](auto) { return op->emitOpError("has no CUDA text"); })
+      .Case<arith::CmpFOp>([&](arith::CmpFOp cmp) -> LogicalResult {
+        if (cmp.getPredicate() == arith::CmpFPredicate::UNO)
+          return define(op, "m_isnan(" + arg(0) + ") || m_isnan(" + arg(1) + ")");
+        if (cmp.getPredicate() == arith::CmpFPredicate::ORD)
+          return define(op, "!m_isnan(" + arg(0) + ") && !m_isnan(" + arg(1) + ")");
+        if (cmp.getPredicate() == arith::CmpFPredicate::ONE)
+          return define(op, arg(0) + " < " + arg(1) + " || " + arg(0) + " > " + arg(1));
+        if (cmp.getPredicate() == arith::CmpFPredicate::UEQ)
+          return define(op, "!(" + arg(0) + " < " + arg(1) + " || " + arg(0) + " > " + arg(1) + ")");
+        bool negate;
+        const char *sign = floatPredicate(cmp.getPredicate(), negate);
+        if (!sign)
+          return op->emitOpError("has a constant predicate");
+        std::string text = arg(0) + " " + sign + " " + arg(1);
+        return define(op, negate ? "!(" + text + ")" : text);
+      })
+      .Case<arith::CmpIOp>([&](arith::CmpIOp cmp) {
+        const char *sign = integerPredicate(cmp.getPredicate());
+        if (isUnsignedPredicate(cmp.getPredicate()))
+          return define(op, asUnsigned(0) + " " + sign + " " + asUnsigned(1));
+        return infix(sign);
+      })
+      .Case<arith::SelectOp>([&](auto) {
+        return define(op, arg(0) + " ? " + arg(1) + " : " + arg(2));
+      })
+      .Case<arith::ExtFOp>([&](auto) {
+        return define(op, (type.isF64() ? "to_f64(" : "to_f32(") + arg(0) + ")");
+      })
+      .Case<arith::TruncFOp>([&](auto) {
+        if (fromType.isF64())
+          return define(op, "from_f64<" + to + ">(" + arg(0) + ")");
+        return define(op, "from_f32<" + to + ">(" + arg(0) + ")");
+      })
+      .Case<arith::SIToFPOp>([&](auto) {
+        return define(op, "(" + to + ")" + (fromType.isInteger(4) ? extend4(true) : arg(0)));
+      })
+      .Case<arith::UIToFPOp>([&](auto) {
+        if (fromType.isInteger(4))
+          return define(op, "(" + to + ")" + extend4(false));
+        return define(op, "(" + to + ")" + asUnsigned(0));
+      })
+      .Case<arith::FPToSIOp>([&](auto) { return define(op, "cvt_sat<" + to + ">(" + arg(0) + ")"); })
+      .Case<arith::FPToUIOp>([&](auto) {
+        return define(op, "(" + to + ")cvt_sat<" + unsignedName(type) + ">(" + arg(0) + ")");
+      })
+      .Case<arith::ExtSIOp>([&](auto) {
+        if (fromType.isInteger(1))
+          return define(op, "(" + to + ")(" + arg(0) + " ? -1 : 0)");
+        return define(op, "(" + to + ")" + (fromType.isInteger(4) ? extend4(true) : arg(0)));
+      })
+      .Case<arith::ExtUIOp>([&](auto) {
+        if (fromType.isInteger(4))
+          return define(op, "(" + to + ")" + extend4(false));
+        return define(op, "(" + to + ")" + asUnsigned(0));
+      })
+      .Case<arith::TruncIOp>([&](auto) {
+        if (type.isInteger(1))
+          return define(op, "(" + arg(0) + " & 1) != 0");
+        return define(op, "(" + to + ")" + arg(0));
+      })
+      .Case<arith::IndexCastOp>([&](auto) { return define(op, "(" + to + ")" + arg(0)); })
+      .Case<arith::IndexCastUIOp>([&](auto) { return define(op, "(" + to + ")" + asUnsigned(0)); })
+      .Case<arith::BitcastOp>([&](auto) {
+        return define(op, "from_bits<" + to + ">(to_bits(" + arg(0) + "))");
+      })
+      .Default([&](auto) { return op->emitOpError("has no CUDA text"); });
+}
+
+LogicalResult Emitter::emitMath(Operation *op) {
+  auto arg = [&](unsigned i) { return use(op->getOperand(i)); };
+  auto call = [&](const char *name) {
+    std::string text = std::string(name) + "(";
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      text += (i ? ", " : "") + arg(i);
+    return define(op, text + ")");
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<math::AbsFOp>([&](auto) { return call("m_abs"); })
+      .Case<math::AbsIOp>([&](auto) { return call("i_abs"); })
+      .Case<math::FloorOp>([&](auto) { return call("m_floor"); })
+      .Case<math::CeilOp>([&](auto) { return call("m_ceil"); })
+      .Case<math::TruncOp>([&](auto) { return call("m_trunc"); })
+      .Case<math::RoundEvenOp>([&](auto) { return call("m_rint"); })
+      .Case<math::SqrtOp>([&](auto) { return call("m_sqrt"); })
+      .Case<math::RsqrtOp>([&](auto) { return call("m_rsqrt"); })
+      .Case<math::CbrtOp>([&](auto) { return call("m_cbrt"); })
+      .Case<math::ExpOp>([&](auto) { return call("m_exp"); })
+      .Case<math::Exp2Op>([&](auto) { return call("m_exp2"); })
+      .Case<math::ExpM1Op>([&](auto) { return call("m_expm1"); })
+      .Case<math::LogOp>([&](auto) { return call("m_log"); })
+      .Case<math::Log2Op>([&](auto) { return call("m_log2"); })
+      .Case<math::Log1pOp>([&](auto) { return call("m_log1p"); })
+      .Case<math::SinOp>([&](auto) { return call("m_sin"); })
+      .Case<math::CosOp>([&](auto) { return call("m_cos"); })
+      .Case<math::TanOp>([&](auto) { return call("m_tan"); })
+      .Case<math::AsinOp>([&](auto) { return call("m_asin"); })
+      .Case<math::AcosOp>([&](auto) { return call("m_acos"); })
+      .Case<math::AtanOp>([&](auto) { return call("m_atan"); })
+      .Case<math::Atan2Op>([&](auto) { return call("m_atan2"); })
+      .Case<math::SinhOp>([&](auto) { return call("m_sinh"); })
+      .Case<math::CoshOp>([&](auto) { return call("m_cosh"); })
+      .Case<math::TanhOp>([&](auto) { return call("m_tanh"); })
+      .Case<math::AsinhOp>([&](auto) { return call("m_asinh"); })
+      .Case<math::AcoshOp>([&](auto) { return call("m_acosh"); })
+      .Case<math::AtanhOp>([&](auto) { return call("m_atanh"); })
+      .Case<math::ErfOp>([&](auto) { return call("m_erf"); })
+      .Case<math::PowFOp>([&](auto) { return call("m_pow"); })
+      .Case<math::CopySignOp>([&](auto) { return call("m_copysign"); })
+      .Case<math::FmaOp>([&](auto) { return call("m_fma"); })
+      .Case<math::IsNaNOp>([&](auto) { return call("m_isnan"); })
+      .Default([&](auto) { return op->emitOpError("has no CUDA text"); });
+}

@@ -1,0 +1,210 @@
+//===- EmitControl.cpp - loops, branches and memory as CUDA C++ -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Emitter.h"
+#include "fusec/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::cuda;
+
+// Register arrays must be indexed by constants after unrolling; loops longer
+// than this are not over registers.
+static constexpr int64_t kMaxUnroll = 64;
+
+static std::optional<int64_t> constantTrip(scf::ForOp loop) {
+  llvm::APInt lower, upper, step;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)))
+    return std::nullopt;
+  return (upper.getSExtValue() - lower.getSExtValue()) / step.getSExtValue();
+}
+
+/// Declares a variable per carried value, set to `inits`.
+static LogicalResult declare(Emitter &emitter, Operation *op, ValueRange results,
+                             ValueRange inits, ValueRange inner) {
+  for (auto [i, result] : llvm::enumerate(results)) {
+    std::string type = emitter.typeName(result.getType());
+    if (type.empty())
+      return op->emitOpError("carries a type without a CUDA name");
+    std::string init = inits.empty() ? "" : " = " + emitter.use(inits[i]);
+    std::string variable = emitter.name(result, "c");
+    if (!inner.empty())
+      emitter.setText(inner[i], variable);
+    emitter.line() << type << " " << variable << init << ";\n";
+  }
+  return success();
+}
+
+/// Assigns all at once: the values may name the variables.
+static void assign(Emitter &emitter, ValueRange variables, ValueRange values) {
+  SmallVector<std::string> from;
+  for (Value value : values)
+    from.push_back(emitter.use(value));
+  if (values.size() == 1) {
+    emitter.line() << emitter.use(variables[0]) << " = " << from[0] << ";\n";
+    return;
+  }
+  for (auto [i, value] : llvm::enumerate(values))
+    emitter.line() << "const " << emitter.typeName(value.getType()) << " t" << i
+                   << "_ = " << from[i] << ";\n";
+  for (size_t i = 0; i < values.size(); ++i)
+    emitter.line() << emitter.use(variables[i]) << " = t" << i << "_;\n";
+}
+
+static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
+  if (failed(declare(emitter, loop, loop.getResults(), loop.getInitArgs(),
+                     loop.getRegionIterArgs())))
+    return failure();
+  std::optional<int64_t> trip = constantTrip(loop);
+  emitter.line() << (trip && *trip <= kMaxUnroll ? "FUSEC_UNROLL\n" : "");
+  std::string lower = emitter.use(loop.getLowerBound());
+  std::string upper = emitter.use(loop.getUpperBound());
+  std::string step = emitter.use(loop.getStep());
+  std::string type = emitter.typeName(loop.getInductionVar().getType());
+  std::string i = emitter.name(loop.getInductionVar(), "r");
+  if (trip && *trip <= kMaxUnroll)
+    emitter.line();
+  emitter.os << "for (" << type << " " << i << " = " << lower << "; " << i
+             << " < " << upper << "; " << i << " += " << step << ") {\n";
+  ++emitter.indent;
+  if (failed(emitter.emitBlock(*loop.getBody())))
+    return failure();
+  assign(emitter, loop.getResults(), loop.getBody()->getTerminator()->getOperands());
+  --emitter.indent;
+  emitter.line() << "}\n";
+  return success();
+}
+
+static LogicalResult emitIf(Emitter &emitter, scf::IfOp op) {
+  if (failed(declare(emitter, op, op.getResults(), {}, {})))
+    return failure();
+  auto branch = [&](Block &block) -> LogicalResult {
+    ++emitter.indent;
+    if (failed(emitter.emitBlock(block)))
+      return failure();
+    if (op.getNumResults())
+      assign(emitter, op.getResults(), block.getTerminator()->getOperands());
+    --emitter.indent;
+    return success();
+  };
+  emitter.line() << "if (" << emitter.use(op.getCondition()) << ") {\n";
+  if (failed(branch(*op.thenBlock())))
+    return failure();
+  if (!op.getElseRegion().empty()) {
+    emitter.line() << "} else {\n";
+    if (failed(branch(*op.elseBlock())))
+      return failure();
+  }
+  emitter.line() << "}\n";
+  return success();
+}
+
+LogicalResult Emitter::emitControl(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return emitFor(*this, loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return emitIf(*this, branch);
+  return op->emitOpError("has no CUDA text");
+}
+
+//===----------------------------------------------------------------------===//
+// Memory and thread ops
+//===----------------------------------------------------------------------===//
+
+static LogicalResult emitLoad(Emitter &e, simt::LoadOp load) {
+  std::string regs = e.use(load.getRegisters()), reg = e.use(load.getReg());
+  std::string buffer = e.use(load.getBuffer()), off = e.use(load.getOffset());
+  std::string vector = "<" + std::to_string(load.getVector()) + ">";
+  bool shared = tile::isShared(load.getBuffer());
+  if (!load.getMask()) {
+    e.line() << (shared ? "lds" : "ld") << vector << "(" << regs << ", " << reg
+             << ", " << buffer << ", " << off << ");\n";
+    return success();
+  }
+  std::string mask = e.use(load.getMask()), other = e.use(load.getOther());
+  if (!shared) {
+    e.line() << "ldm" << vector << "(" << regs << ", " << reg << ", " << buffer
+             << ", " << off << ", " << mask << ", " << other << ");\n";
+    return success();
+  }
+  if (load.getVector() != 1)
+    return load.emitOpError("masked shared loads are scalar");
+  e.line() << regs << "[" << reg << "] = " << mask << " ? lds(" << buffer << ", "
+           << off << ") : " << other << ";\n";
+  return success();
+}
+
+static LogicalResult emitStore(Emitter &e, simt::StoreOp store) {
+  std::string regs = e.use(store.getRegisters()), reg = e.use(store.getReg());
+  std::string buffer = e.use(store.getBuffer()), off = e.use(store.getOffset());
+  std::string vector = "<" + std::to_string(store.getVector()) + ">";
+  std::string args = "(" + buffer + ", " + off + ", " + regs + ", " + reg;
+  if (tile::isShared(store.getBuffer())) {
+    e.line();
+    if (store.getMask())
+      e.os << "if (" << e.use(store.getMask()) << ") ";
+    e.os << "sts" << vector << "(" << buffer << ", " << off << ", " << regs
+         << ", " << reg << ");\n";
+    return success();
+  }
+  e.line() << (store.getMask() ? "stm" : "st") << vector << args
+           << (store.getMask() ? ", " + e.use(store.getMask()) : "") << ");\n";
+  return success();
+}
+
+LogicalResult Emitter::emitMemory(Operation *op) {
+  auto element = [&](Value memory) {
+    return typeName(cast<MemRefType>(memory.getType()).getElementType());
+  };
+  auto count = [&](Value memory) {
+    return std::to_string(cast<MemRefType>(memory.getType()).getNumElements());
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<memref::AllocaOp>([&](auto alloca) {
+        line() << element(alloca) << " " << name(alloca, "a") << "["
+               << count(alloca) << "];\n";
+        return success();
+      })
+      .Case<memref::LoadOp>([&](memref::LoadOp load) {
+        std::string memory = use(load.getMemRef()), i = use(load.getIndices()[0]);
+        if (tile::isShared(load.getMemRef()))
+          return define(op, "lds(" + memory + ", " + i + ")");
+        return define(op, memory + "[" + i + "]");
+      })
+      .Case<memref::StoreOp>([&](memref::StoreOp store) {
+        std::string memory = use(store.getMemRef()), i = use(store.getIndices()[0]);
+        std::string value = use(store.getValue());
+        if (tile::isShared(store.getMemRef()))
+          line() << "sts(" << memory << ", " << i << ", " << value << ");\n";
+        else
+          line() << memory << "[" << i << "] = " << value << ";\n";
+        return success();
+      })
+      .Case<simt::SharedOp>([&](simt::SharedOp shared) {
+        line() << "FUSEC_SHARED(" << element(shared) << ", " << name(shared, "s")
+               << ", " << count(shared) << ");\n";
+        return success();
+      })
+      .Case<simt::LaneOp>([&](auto) { return define(op, "(" + indexType + ")lane()"); })
+      .Case<simt::WarpOp>([&](auto) { return define(op, "(" + indexType + ")warp()"); })
+      .Case<simt::BlockIdOp>([&](simt::BlockIdOp id) {
+        static const char *const kNames[] = {"cta_x()", "cta_y()", "cta_z()"};
+        return define(op, "(" + indexType + ")" + kNames[id.getDimension()]);
+      })
+      .Case<simt::ShuffleXorOp>([&](simt::ShuffleXorOp shuffle) {
+        return define(op, "shfl_xor(" + use(shuffle.getValue()) + ", " +
+                              std::to_string(shuffle.getMask()) + ")");
+      })
+      .Case<simt::BarrierOp>([&](auto) {
+        line() << "bar();\n";
+        return success();
+      })
+      .Case<simt::LoadOp>([&](simt::LoadOp load) { return emitLoad(*this, load); })
+      .Case<simt::StoreOp>([&](simt::StoreOp store) { return emitStore(*this, store); })
+      .Default([&](auto) { return op->emitOpError("has no CUDA text"); });
+}

@@ -1,0 +1,65 @@
+//===- Emitter.h - state of writing one kernel ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every SSA value gets a generated name; nothing from the graph file can reach
+// the text. Emit*.cpp each write the ops of one kind.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_TARGET_CUDA_EMITTER_H
+#define FUSEC_LIB_TARGET_CUDA_EMITTER_H
+
+#include "fusec/Dialect/Simt/IR/Simt.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+
+namespace fusec::cuda {
+
+class Emitter {
+public:
+  Emitter(llvm::raw_ostream &os, bool wideOffsets)
+      : os(os), indexType(wideOffsets ? "i64" : "i32") {}
+
+  /// The prelude's name of a scalar type; empty for a type without one.
+  std::string typeName(mlir::Type type);
+  /// The unsigned integer of the same width ("u32" for i32 and i1 stays bool).
+  std::string unsignedName(mlir::Type type);
+  /// The text of a value: its name, or a literal for a constant.
+  std::string use(mlir::Value value);
+  /// Gives `value` a fresh name with `prefix` and returns it.
+  std::string name(mlir::Value value, llvm::StringRef prefix = "v");
+  /// Fixes the text of a value.
+  void setText(mlir::Value value, std::string text) { texts[value] = text; }
+
+  /// Starts a line at the current indentation.
+  llvm::raw_ostream &line();
+  /// `T v = text;` for the only result of `op`.
+  mlir::LogicalResult define(mlir::Operation *op, const llvm::Twine &text);
+
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emitOp(mlir::Operation *op);
+
+  // By kind; each returns failure with a diagnostic for what it cannot write.
+  bool isArithOrMath(mlir::Operation *op);
+  mlir::LogicalResult emitArith(mlir::Operation *op);
+  mlir::LogicalResult emitMath(mlir::Operation *op);
+  mlir::LogicalResult emitControl(mlir::Operation *op);
+  mlir::LogicalResult emitMemory(mlir::Operation *op);
+
+  llvm::raw_ostream &os;
+  std::string indexType;
+  unsigned indent = 1;
+
+private:
+  llvm::DenseMap<mlir::Value, std::string> texts;
+  llvm::StringMap<unsigned> counters;
+};
+
+/// A literal of a float or integer attribute in the type `typeName`.
+std::string literal(mlir::Attribute value, llvm::StringRef typeName);
+
+} // namespace fusec::cuda
+
+#endif // FUSEC_LIB_TARGET_CUDA_EMITTER_H

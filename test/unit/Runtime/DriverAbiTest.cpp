@@ -1,0 +1,165 @@
+//===- DriverAbiTest.cpp - own declarations against NVIDIA's --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Built where the CUDA headers are installed. Compares constants, layouts,
+// versioned names and the shape of every function with the headers', since a
+// wrong declaration would show only on a GPU, as memory corruption.
+//===----------------------------------------------------------------------===//
+#include "Driver.h"
+#include "NvrtcLibrary.h"
+
+#include <cuda.h>
+#include <gtest/gtest.h>
+#include <nvrtc.h>
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+
+using namespace fusec::runtime;
+using cuda::Driver;
+using cuda::LaunchAttribute;
+using cuda::LaunchConfig;
+
+static_assert(int(cuda::kMaxThreadsPerBlock) ==
+              CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+static_assert(int(cuda::kMaxGridX) == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+static_assert(int(cuda::kMaxGridY) == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+static_assert(int(cuda::kMaxGridZ) == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+static_assert(int(cuda::kMultiprocessors) ==
+              CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+static_assert(int(cuda::kL2Bytes) == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+static_assert(int(cuda::kComputeCapabilityMajor) ==
+              CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+static_assert(int(cuda::kComputeCapabilityMinor) ==
+              CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+static_assert(int(cuda::kSharedPerMultiprocessor) ==
+              CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+static_assert(int(cuda::kRegistersPerMultiprocessor) ==
+              CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+static_assert(int(cuda::kSharedPerBlockOptIn) ==
+              CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+static_assert(int(cuda::kClusterLaunch) == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);
+
+static_assert(int(cuda::kStaticSharedBytes) ==
+              CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+static_assert(int(cuda::kLocalBytes) == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+static_assert(int(cuda::kRegisters) == CU_FUNC_ATTRIBUTE_NUM_REGS);
+static_assert(int(cuda::kMaxDynamicSharedBytes) ==
+              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(int(cuda::kNonPortableClusterAllowed) ==
+              CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+
+static_assert(LaunchAttribute::kClusterDimension ==
+              CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));
+static_assert(offsetof(LaunchAttribute, cluster) ==
+              offsetof(CUlaunchAttribute, value));
+static_assert(offsetof(CUlaunchAttributeValue, clusterDim) == 0);
+static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
+static_assert(offsetof(LaunchConfig, block) ==
+              offsetof(CUlaunchConfig, blockDimX));
+static_assert(offsetof(LaunchConfig, sharedBytes) ==
+              offsetof(CUlaunchConfig, sharedMemBytes));
+static_assert(offsetof(LaunchConfig, stream) ==
+              offsetof(CUlaunchConfig, hStream));
+static_assert(offsetof(LaunchConfig, attributes) ==
+              offsetof(CUlaunchConfig, attrs));
+static_assert(offsetof(LaunchConfig, attributeCount) ==
+              offsetof(CUlaunchConfig, numAttrs));
+
+// Two types that are passed alike: pointers alike, and integers or enumerations
+// of one size.
+template <typename Ours, typename Theirs>
+constexpr bool passedAlike =
+    std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
+    std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs> &&
+    sizeof(Ours) == sizeof(Theirs);
+
+template <typename Ours, typename Theirs>
+struct SameShape : std::false_type {};
+template <typename R, typename... A, typename S, typename... B>
+  requires(sizeof...(A) == sizeof...(B))
+struct SameShape<R (*)(A...), S (*)(B...)>
+    : std::bool_constant<passedAlike<R, S> && (passedAlike<A, B> && ...)> {};
+
+// The name that the header's macros make of a function.
+#define FUSEC_TEXT_OF(...) #__VA_ARGS__
+#define FUSEC_TEXT(...) FUSEC_TEXT_OF(__VA_ARGS__)
+
+#define FUSEC_CHECK(table, member, function, symbol)                           \
+  static_assert(                                                               \
+      SameShape<decltype(table::member), decltype(&function)>::value);         \
+  EXPECT_STREQ(FUSEC_TEXT(function), symbol)
+
+TEST(DriverAbi, FunctionsHaveTheShapeOfTheHeaders) {
+  FUSEC_CHECK(Driver, init, cuInit, "cuInit");
+  FUSEC_CHECK(Driver, driverGetVersion, cuDriverGetVersion,
+              "cuDriverGetVersion");
+  FUSEC_CHECK(Driver, getErrorName, cuGetErrorName, "cuGetErrorName");
+  FUSEC_CHECK(Driver, getErrorString, cuGetErrorString, "cuGetErrorString");
+  FUSEC_CHECK(Driver, deviceGetCount, cuDeviceGetCount, "cuDeviceGetCount");
+  FUSEC_CHECK(Driver, deviceGet, cuDeviceGet, "cuDeviceGet");
+  FUSEC_CHECK(Driver, deviceGetName, cuDeviceGetName, "cuDeviceGetName");
+  FUSEC_CHECK(Driver, deviceGetAttribute, cuDeviceGetAttribute,
+              "cuDeviceGetAttribute");
+  FUSEC_CHECK(Driver, deviceTotalMem, cuDeviceTotalMem, "cuDeviceTotalMem_v2");
+  FUSEC_CHECK(Driver, primaryRetain, cuDevicePrimaryCtxRetain,
+              "cuDevicePrimaryCtxRetain");
+  FUSEC_CHECK(Driver, primaryRelease, cuDevicePrimaryCtxRelease,
+              "cuDevicePrimaryCtxRelease_v2");
+  FUSEC_CHECK(Driver, contextGetCurrent, cuCtxGetCurrent, "cuCtxGetCurrent");
+  FUSEC_CHECK(Driver, contextPush, cuCtxPushCurrent, "cuCtxPushCurrent_v2");
+  FUSEC_CHECK(Driver, contextPop, cuCtxPopCurrent, "cuCtxPopCurrent_v2");
+  FUSEC_CHECK(Driver, memoryAllocate, cuMemAlloc, "cuMemAlloc_v2");
+  FUSEC_CHECK(Driver, memoryFree, cuMemFree, "cuMemFree_v2");
+  FUSEC_CHECK(Driver, copyHostToDevice, cuMemcpyHtoDAsync,
+              "cuMemcpyHtoDAsync_v2");
+  FUSEC_CHECK(Driver, copyDeviceToHost, cuMemcpyDtoHAsync,
+              "cuMemcpyDtoHAsync_v2");
+  FUSEC_CHECK(Driver, copyDeviceToDevice, cuMemcpyDtoDAsync,
+              "cuMemcpyDtoDAsync_v2");
+  FUSEC_CHECK(Driver, fillBytes, cuMemsetD8Async, "cuMemsetD8Async");
+  FUSEC_CHECK(Driver, moduleLoad, cuModuleLoadData, "cuModuleLoadData");
+  FUSEC_CHECK(Driver, moduleUnload, cuModuleUnload, "cuModuleUnload");
+  FUSEC_CHECK(Driver, moduleGetFunction, cuModuleGetFunction,
+              "cuModuleGetFunction");
+  FUSEC_CHECK(Driver, functionGetAttribute, cuFuncGetAttribute,
+              "cuFuncGetAttribute");
+  FUSEC_CHECK(Driver, functionSetAttribute, cuFuncSetAttribute,
+              "cuFuncSetAttribute");
+  FUSEC_CHECK(Driver, launchKernel, cuLaunchKernel, "cuLaunchKernel");
+  FUSEC_CHECK(Driver, launchKernelEx, cuLaunchKernelEx, "cuLaunchKernelEx");
+  FUSEC_CHECK(Driver, streamCreate, cuStreamCreate, "cuStreamCreate");
+  FUSEC_CHECK(Driver, streamDestroy, cuStreamDestroy, "cuStreamDestroy_v2");
+  FUSEC_CHECK(Driver, streamSynchronize, cuStreamSynchronize,
+              "cuStreamSynchronize");
+  FUSEC_CHECK(Driver, eventCreate, cuEventCreate, "cuEventCreate");
+  FUSEC_CHECK(Driver, eventDestroy, cuEventDestroy, "cuEventDestroy_v2");
+  FUSEC_CHECK(Driver, eventRecord, cuEventRecord, "cuEventRecord");
+  FUSEC_CHECK(Driver, eventSynchronize, cuEventSynchronize,
+              "cuEventSynchronize");
+  // A later version of the header's choice takes the same arguments.
+  static_assert(SameShape<decltype(Driver::eventElapsedTime),
+                          decltype(&cuEventElapsedTime)>::value);
+}
+
+TEST(DriverAbi, NvrtcHasTheShapeOfTheHeader) {
+  using Impl = Nvrtc::Impl;
+  FUSEC_CHECK(Impl, getErrorString, nvrtcGetErrorString, "nvrtcGetErrorString");
+  FUSEC_CHECK(Impl, version, nvrtcVersion, "nvrtcVersion");
+  FUSEC_CHECK(Impl, getNumSupportedArchs, nvrtcGetNumSupportedArchs,
+              "nvrtcGetNumSupportedArchs");
+  FUSEC_CHECK(Impl, getSupportedArchs, nvrtcGetSupportedArchs,
+              "nvrtcGetSupportedArchs");
+  FUSEC_CHECK(Impl, createProgram, nvrtcCreateProgram, "nvrtcCreateProgram");
+  FUSEC_CHECK(Impl, destroyProgram, nvrtcDestroyProgram, "nvrtcDestroyProgram");
+  FUSEC_CHECK(Impl, compileProgram, nvrtcCompileProgram, "nvrtcCompileProgram");
+  FUSEC_CHECK(Impl, getPTXSize, nvrtcGetPTXSize, "nvrtcGetPTXSize");
+  FUSEC_CHECK(Impl, getPTX, nvrtcGetPTX, "nvrtcGetPTX");
+  FUSEC_CHECK(Impl, getCUBINSize, nvrtcGetCUBINSize, "nvrtcGetCUBINSize");
+  FUSEC_CHECK(Impl, getCUBIN, nvrtcGetCUBIN, "nvrtcGetCUBIN");
+  FUSEC_CHECK(Impl, getProgramLogSize, nvrtcGetProgramLogSize,
+              "nvrtcGetProgramLogSize");
+  FUSEC_CHECK(Impl, getProgramLog, nvrtcGetProgramLog, "nvrtcGetProgramLog");
+}

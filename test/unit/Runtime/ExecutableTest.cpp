@@ -156,6 +156,15 @@ TEST_F(ExecutableTest, ErrorsNameTheTensor) {
             "output 'out': expected a pointer to 400 bytes, found null");
 }
 
+// The failed run stores its input next to the old output.
+TEST_F(ExecutableTest, AFailedRunIsNotTakenForChecked) {
+  auto run = context(twoKernelProgram());
+  void *a = memory(400), *b = memory(400);
+  ASSERT_EQ(text(run->run({a}, {b})), "");
+  ASSERT_NE(text(run->run({b}, {nullptr})), "");
+  EXPECT_EQ(text(run->run({b}, {b})), "output 'out' overlaps input 'in'");
+}
+
 TEST_F(ExecutableTest, ErrorsNameTheStep) {
   device->failingEntry = "k1";
   auto run = context(twoKernelProgram());

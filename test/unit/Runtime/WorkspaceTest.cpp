@@ -85,14 +85,26 @@ TEST(Workspace, NeverOverlapsLiveTemporaries) {
   }
 }
 
-// More than the quadratic planner accepts, so that the other one is used.
+// More temporaries than the quadratic planner accepts (a third of them need no
+// memory), so that the linear one is used.
 TEST(Workspace, LargeProgramsDoNotOverlapEither) {
   std::mt19937 rng(2);
-  for (size_t count : {513, 800}) {
+  for (size_t count : {900, 1200, 2000}) {
     Program program = randomProgram(rng, count, 100);
     ASSERT_EQ(text(planWorkspace(program)), "");
     expectNoOverlap(program, 256);
   }
+}
+
+// The smallest power of two for steps of many equal sizes: neighbours that
+// join wrongly, or a split that loses a byte, show at once.
+TEST(Workspace, ManySmallTemporariesDoNotOverlap) {
+  std::mt19937 rng(6);
+  Program program = randomProgram(rng, 2000, 200);
+  for (Temporary &temporary : program.temporaries)
+    temporary.bytes %= 70;
+  ASSERT_EQ(text(planWorkspace(program, 16)), "");
+  expectNoOverlap(program, 16);
 }
 
 TEST(Workspace, SharesMemoryOfTemporariesThatDoNotMeet) {

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "Driver.h"
 
+#include <cstdlib>
+
 using namespace fusec::runtime;
 using namespace fusec::runtime::cuda;
 using llvm::Error;
@@ -86,7 +88,9 @@ namespace {
 // that is missing does not appear later, and handles must not be made twice.
 struct Attempt {
   Attempt() {
-    Expected<Driver> opened = Driver::open();
+    const char *forced = std::getenv("FUSEC_CUDA_DRIVER");
+    Expected<Driver> opened =
+        forced && *forced ? Driver::open(forced) : Driver::open();
     if (opened)
       driver = *opened;
     else

@@ -74,7 +74,9 @@ static_assert(sizeof(LaunchConfig) == 56);
 struct Driver {
   /// Opens and initialises the driver; `name` is for tests.
   static llvm::Expected<Driver> open(const std::string &name = "libcuda.so.1");
-  /// The driver of this process, opened at the first call. Thread-safe.
+  /// The driver of this process, opened at the first call: the library that
+  /// the environment variable FUSEC_CUDA_DRIVER names, or libcuda.so.1.
+  /// Thread-safe.
   static llvm::Expected<const Driver *> get();
 
   /// Success, or an error with the function's name and the driver's text.

@@ -16,6 +16,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 using namespace fusec::runtime;
@@ -67,7 +68,8 @@ static std::vector<std::string> candidates(const NvrtcSearch &search) {
       if (fs::exists(folder + "/" + file))
         names.push_back(folder + "/" + file);
   };
-  unsigned newest = search.maxMajor ? search.maxMajor : kNewestMajor;
+  unsigned newest = search.maxMajor ? std::min(search.maxMajor, kNewestMajor)
+                                    : kNewestMajor;
   for (unsigned major = newest; major >= kOldestMajor; --major)
     add("libnvrtc.so." + std::to_string(major));
   // Version 11 and some distributions number by minor version as well.

@@ -1,7 +1,8 @@
 //===- CudaDevice.h - the CUDA driver as a Device ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver is opened at run time. A device uses the primary context of its
+// The driver is opened at run time (FUSEC_CUDA_DRIVER in the environment names
+// another library than libcuda.so.1). A device uses the primary context of its
 // GPU, so that pointers and streams of the CUDA runtime, PyTorch or JAX can be
 // handed over as they are.
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,336 @@
+//===- SkeletonTest.cpp - the contraction skeleton in the emulator --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs the device headers on the CPU with every access checked and compares
+// with float64. Operands lie in padded storage whose padding is NaN, so a read
+// past an extent shows; outputs count as unwritten until the kernel writes
+// them.
+//===----------------------------------------------------------------------===//
+#include "fusec/Embedded/GemmSkeleton.h"
+#include "fusec/Embedded/SkeletonTestHoles.h"
+#include "fusec/Runtime/Emulator/EmulatorModule.h"
+#include "fusec/Support/Numeric.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+using namespace fusec;
+using namespace fusec::runtime;
+
+namespace {
+
+//===-- Kernels -----------------------------------------------------------===//
+
+enum class Access { Async, Computed };
+enum class Order { AlongK, AlongOuter };
+
+struct Side {
+  Access access;
+  Order order;
+  int vector;
+};
+
+constexpr Side asyncK{Access::Async, Order::AlongK, 8};
+constexpr Side asyncOuter{Access::Async, Order::AlongOuter, 8};
+constexpr Side computedK(int v) { return {Access::Computed, Order::AlongK, v}; }
+constexpr Side computedOuter(int v) {
+  return {Access::Computed, Order::AlongOuter, v};
+}
+
+/// One kernel of the batch: parameters of GemmConfig, operand kinds.
+struct KernelCase {
+  const char *name;
+  const char *kind;
+  DType type;
+  int tileM, tileN, tileK, warpsM, warpsN, stages, groupM;
+  Side a, b;
+
+  std::string text() const;
+  uint32_t threads() const { return 32 * warpsM * warpsN; }
+  uint32_t sharedBytes() const {
+    return std::max<uint32_t>(stages * (tileM + tileN) * tileK * byteSize(type),
+                              tileM * tileN * 4);
+  }
+};
+
+void PrintTo(const KernelCase &c, std::ostream *os) { *os << c.name; }
+
+std::string sideText(const Side &side) {
+  return std::string(side.access == Access::Async ? "Async" : "Computed") +
+         (side.order == Order::AlongK ? ", AlongK, " : ", AlongOuter, ") +
+         std::to_string(side.vector);
+}
+
+std::string KernelCase::text() const {
+  std::string config = "GemmConfig<GemmKind::" + std::string(kind);
+  for (int v : {tileM, tileN, tileK, warpsM, warpsN, stages, groupM})
+    config += ", " + std::to_string(v);
+  return "using Config_" + std::string(name) + " = " + config + ">;\n" +
+         "TEST_KERNEL(" + name + ", Config_" + name + ", " +
+         fusec::name(type).str() + ", " + sideText(a) + ", " + sideText(b) +
+         ")\n";
+}
+
+const KernelCase kCases[] = {
+    {"f16_kk", "F16", DType::F16, 32, 64, 32, 2, 2, 3, 2, asyncK, asyncK},
+    {"f16_kn", "F16", DType::F16, 64, 64, 64, 2, 2, 3, 8, asyncK, asyncOuter},
+    {"f16_mn", "F16", DType::F16, 64, 32, 32, 2, 1, 4, 1, asyncOuter,
+     asyncOuter},
+    {"bf16_mk", "BF16", DType::BF16, 32, 64, 32, 1, 2, 2, 3, asyncOuter,
+     asyncK},
+    {"f16_square", "F16", DType::F16, 128, 128, 64, 2, 2, 3, 8, asyncK,
+     asyncOuter},
+    {"f16_wide", "F16", DType::F16, 128, 256, 64, 2, 4, 3, 8, asyncK, asyncK},
+    {"f16_gather", "F16", DType::F16, 128, 128, 32, 2, 4, 3, 8, computedK(1),
+     computedOuter(1)},
+    {"bf16_gather", "BF16", DType::BF16, 32, 64, 32, 2, 2, 2, 8,
+     computedOuter(1), computedK(1)},
+    {"f16_gather8", "F16", DType::F16, 64, 64, 32, 2, 2, 3, 8, computedK(8),
+     computedOuter(4)},
+    {"f16_mixed", "F16", DType::F16, 64, 64, 32, 2, 2, 4, 8, computedK(2),
+     asyncOuter},
+    // More calls a line than threads.
+    {"f16_narrow", "F16", DType::F16, 32, 128, 32, 1, 2, 3, 8, computedK(1),
+     computedOuter(1)},
+    {"tf32_kk", "TF32", DType::F32, 64, 64, 32, 2, 2, 3, 8, asyncK, asyncK},
+    {"tf32_mn", "TF32", DType::F32, 32, 64, 16, 2, 2, 3, 8, asyncOuter,
+     asyncOuter},
+    {"tf32_gather", "TF32", DType::F32, 64, 64, 32, 2, 2, 2, 8, computedK(1),
+     computedOuter(4)},
+    {"f32_kn", "F32", DType::F32, 64, 64, 16, 2, 1, 3, 8, asyncK, asyncOuter},
+    {"f32_mk", "F32", DType::F32, 128, 128, 32, 4, 2, 3, 8, asyncOuter, asyncK},
+    {"f32_gather", "F32", DType::F32, 64, 64, 16, 2, 1, 3, 8, computedK(1),
+     computedOuter(1)},
+    {"f32_gather4", "F32", DType::F32, 32, 64, 8, 1, 1, 2, 8, computedOuter(2),
+     computedK(4)},
+};
+
+/// The kernel's module, compiled once a process.
+const EmulatorModule *module(const KernelCase &c) {
+  static std::map<std::string, std::unique_ptr<EmulatorModule>> made;
+  auto [it, isNew] = made.try_emplace(c.name);
+  if (!isNew)
+    return it->second.get();
+  EmulatorCompileOptions options;
+  options.preamble =
+      std::string(embedded::kGemmSkeleton) + embedded::kSkeletonTestHoles;
+  std::string text = c.text();
+  auto result =
+      EmulatorModule::compile({EmulatorKernel{c.name, text}}, options);
+  if (result)
+    it->second = std::move(*result);
+  else
+    ADD_FAILURE() << llvm::toString(result.takeError());
+  return it->second.get();
+}
+
+//===-- Data --------------------------------------------------------------===//
+
+struct Shape {
+  int m, n, k, batch;
+};
+
+/// Elements of one dtype as bytes, seen as doubles.
+struct Storage {
+  DType type;
+  std::vector<uint8_t> bytes;
+
+  Storage(DType type, size_t count)
+      : type(type), bytes(count * byteSize(type)) {
+    for (size_t i = 0; i < count; ++i)
+      set(i, NAN);
+  }
+  void set(size_t i, double v) {
+    uint64_t bits = encodeFloat(type, v);
+    std::memcpy(&bytes[i * byteSize(type)], &bits, byteSize(type));
+  }
+  double get(size_t i) const {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &bytes[i * byteSize(type)], byteSize(type));
+    return decodeFloat(type, bits);
+  }
+};
+
+/// An operand [batch, outer, k] in the order of its side, padded with NaN.
+struct Operand {
+  int32_t strides[3]; // batch, outer, k
+  Storage data;
+
+  static int32_t pitch(const Side &side, int extent) {
+    return side.access == Access::Async ? (extent + 7) / 8 * 8 + 8 : extent + 3;
+  }
+  Operand(DType type, const Side &side, int outer, int k, int batch,
+          std::mt19937 &random)
+      : data(type, size_t(batch) * (side.order == Order::AlongK
+                                        ? size_t(outer) * pitch(side, k)
+                                        : size_t(k) * pitch(side, outer)) +
+                       16) {
+    bool alongK = side.order == Order::AlongK;
+    strides[1] = alongK ? pitch(side, k) : 1;
+    strides[2] = alongK ? 1 : pitch(side, outer);
+    strides[0] = alongK ? outer * strides[1] : k * strides[2];
+    std::uniform_real_distribution<double> draw(-1, 1);
+    for (int b = 0; b < batch; ++b)
+      for (int o = 0; o < outer; ++o)
+        for (int x = 0; x < k; ++x)
+          data.set(at(b, o, x), draw(random));
+  }
+  size_t at(int b, int o, int x) const {
+    return size_t(b) * strides[0] + size_t(o) * strides[1] +
+           size_t(x) * strides[2];
+  }
+};
+
+struct Problem {
+  const KernelCase &c;
+  Shape s;
+  std::mt19937 random{7};
+  Operand a, b;
+  std::vector<float> bias, scale, copy;
+  Storage out;
+
+  Problem(const KernelCase &c, Shape s)
+      : c(c), s(s), a(c.type, c.a, s.m, s.k, s.batch, random),
+        b(c.type, c.b, s.n, s.k, s.batch, random), bias(s.n + 1),
+        scale(s.m + 1), copy(size_t(s.batch) * s.m * s.n + 1, NAN),
+        out(c.type, size_t(s.batch) * s.m * s.n + 1) {
+    std::uniform_real_distribution<float> draw(-2, 2);
+    for (float &v : bias)
+      v = draw(random);
+    for (float &v : scale)
+      v = draw(random);
+  }
+
+  void run() {
+    const EmulatorModule *loaded = module(c);
+    ASSERT_NE(loaded, nullptr);
+    EmulatorMemory memory;
+    auto add = [&](void *data, size_t bytes, const char *name, bool output) {
+      std::string error = llvm::toString(memory.registerBuffer(
+          data, bytes, name,
+          output ? EmulatorMemory::Contents::Uninitialised
+                 : EmulatorMemory::Contents::Initialised));
+      ASSERT_EQ(error, "");
+    };
+    void *pointers[] = {a.data.bytes.data(), b.data.bytes.data(), bias.data(),
+                        scale.data(),        out.bytes.data(),    copy.data()};
+    add(pointers[0], a.data.bytes.size(), "a", false);
+    add(pointers[1], b.data.bytes.size(), "b", false);
+    add(pointers[2], s.n * 4, "bias", false);
+    add(pointers[3], s.m * 4, "scale", false);
+    add(pointers[4], out.bytes.size() - byteSize(c.type), "out", true);
+    add(pointers[5], (copy.size() - 1) * 4, "copy", true);
+
+    EmulatorLaunch launch;
+    launch.entry = c.name;
+    launch.grid = {uint32_t((s.m + c.tileM - 1) / c.tileM *
+                            ((s.n + c.tileN - 1) / c.tileN) * s.batch),
+                   1, 1};
+    launch.threads = c.threads();
+    launch.dynamicSharedBytes = c.sharedBytes();
+    void *args[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3],
+                    &pointers[4], &pointers[5], &s.m,         &s.n,
+                    &s.k,         &s.batch,     a.strides,    b.strides};
+    launch.args = args;
+    EXPECT_EQ(llvm::toString(loaded->launch(launch, memory.buffers())), "");
+  }
+
+  /// Compares both outputs; bounds follow from the arithmetic of the kind.
+  void compare() const {
+    // Relative error of a product, and of an output element.
+    double product = llvm::StringRef(c.kind) == "TF32" ? 0x1.01p-10 : 0;
+    double rounding = std::ldexp(1.0, -int(precisionBits(c.type)));
+    for (int i = 0; i < s.batch; ++i)
+      for (int row = 0; row < s.m; ++row)
+        for (int column = 0; column < s.n; ++column) {
+          double sum = 0, size = 0;
+          for (int x = 0; x < s.k; ++x) {
+            double p =
+                a.data.get(a.at(i, row, x)) * b.data.get(b.at(i, column, x));
+            sum += p, size += std::abs(p);
+          }
+          double bound = size * (product + (s.k + 1) * 0x1p-24);
+          size_t at = (size_t(i) * s.m + row) * s.n + column;
+          double scaled = sum * scale[row];
+          ASSERT_LE(std::abs(copy[at] - scaled),
+                    bound * std::abs(scale[row]) + std::abs(scaled) * 0x1p-23)
+              << where(i, row, column);
+          double x = sum + bias[column];
+          double gelu = 0.5 * x * (1 + std::erf(x * std::sqrt(0.5)));
+          // The derivative of GELU is below 1.13; f32 steps of its formula and
+          // the rounding of erf near -1 are relative to x.
+          double slack = 1.13 * bound + std::abs(x) * 0x1p-21 +
+                         std::abs(gelu) * rounding * 1.001 + 0x1p-24;
+          ASSERT_LE(std::abs(out.get(at) - gelu), slack)
+              << where(i, row, column);
+        }
+  }
+  std::string where(int i, int row, int column) const {
+    return std::string(c.name) + " " + std::to_string(s.m) + "x" +
+           std::to_string(s.n) + "x" + std::to_string(s.k) + " at " +
+           std::to_string(i) + ", " + std::to_string(row) + ", " +
+           std::to_string(column);
+  }
+};
+
+/// Extents that an Async operand cannot have are rounded up to its group.
+Shape fit(const KernelCase &c, Shape s) {
+  auto up = [](int v) { return (v + 7) / 8 * 8; };
+  for (const auto &[side, outer] : {std::pair(c.a, &s.m), std::pair(c.b, &s.n)})
+    if (side.access == Access::Async) {
+      int &extent = side.order == Order::AlongK ? s.k : *outer;
+      extent = up(extent);
+    }
+  return s;
+}
+
+//===-- Tests -------------------------------------------------------------===//
+
+class Skeleton : public testing::TestWithParam<KernelCase> {
+protected:
+  void check(Shape shape) {
+    Problem problem(GetParam(), fit(GetParam(), shape));
+    problem.run();
+    if (!HasFatalFailure() && !HasNonfatalFailure())
+      problem.compare();
+  }
+};
+
+TEST_P(Skeleton, MatchesFloat64) {
+  const KernelCase &c = GetParam();
+  // Part of one tile.
+  check({1, 1, 1, 1});
+  check({3, 5, 7, 1});
+  check({16, 8, 16, 1});
+  // No terms: the epilogue gets zeros.
+  check({5, 9, 0, 2});
+  // Three turns of the ring and an incomplete step.
+  check({19, 23, 3 * c.stages * c.tileK + c.tileK / 2 + 1, 1});
+  // Exactly as many steps as slots, and one fewer.
+  check({9, 11, c.stages * c.tileK, 1});
+  check({9, 11, (c.stages - 1) * c.tileK, 1});
+  // More row tiles than one group, the last group incomplete; batches.
+  check({2 * c.tileM + 17, c.tileN + 13, 37, 2});
+}
+
+TEST_P(Skeleton, KeepsNonFiniteValuesInTheirRowAndColumn) {
+  Problem p(GetParam(), fit(GetParam(), {20, 24, 40, 1}));
+  p.a.data.set(p.a.at(0, 3, 5), INFINITY);
+  p.b.data.set(p.b.at(0, 7, 11), NAN);
+  p.run();
+  for (int row = 0; row < p.s.m; ++row)
+    for (int column = 0; column < p.s.n; ++column)
+      EXPECT_EQ(std::isfinite(p.copy[row * p.s.n + column]),
+                row != 3 && column != 7)
+          << p.where(0, row, column);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Skeleton, testing::ValuesIn(kCases),
+                         [](const testing::TestParamInfo<KernelCase> &info) {
+                           return std::string(info.param.name);
+                         });
+
+} // namespace

@@ -224,9 +224,9 @@ void report(const char *name, const Problem<T> &p, double us, double error,
 
 /// Checks and times one configuration; `Blocks` CTAs must fit an SM.
 template <class Config, GemmAccess Access, bool TransB, Post P, i32 Blocks = 1,
-          class T>
+          i32 Vector = 1, class T>
 void run(const char *name, const Problem<T> &p, double limit) {
-  using Holes = MatrixHoles<T, Access, TransB, P>;
+  using Holes = MatrixHoles<T, Access, TransB, P, Vector>;
   auto *entry = kernel<Config, Holes, Blocks>;
   Holes holes{p.da, p.db, p.dbias, p.dout, p.m, p.n, p.k};
   CHECK(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -262,8 +262,9 @@ void runBlas(const Problem<T> &p, cublasComputeType_t compute, double limit) {
   CHECK(cudaMemset(p.dout, 0xff, p.bytesOut()));
   product();
   double error = p.error(false);
-  report("cuBLAS, product only", p, medianMicroseconds(product, 20), error,
-         limit, 0);
+  report(compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? "cuBLAS tf32, product only"
+                                                 : "cuBLAS, product only",
+         p, medianMicroseconds(product, 20), error, limit, 0);
   if (p.n % 8)
     return;
   i64 groups = i64(p.m) * p.n / 8;
@@ -281,25 +282,26 @@ void runBlas(const Problem<T> &p, cublasComputeType_t compute, double limit) {
 //===-- Configurations ----------------------------------------------------===//
 
 template <GemmKind K>
-using Wide = GemmConfig<K, 128, 256, 32, 2, 4, 4, 8>;
+using Wide = GemmConfig<K, 128, 256, 64, 2, 4, 3, 8>;
 template <GemmKind K>
-using Tall = GemmConfig<K, 256, 128, 32, 4, 2, 4, 8>;
+using Square = GemmConfig<K, 128, 128, 64, 2, 2, 3, 8>;
 template <GemmKind K>
-using Square = GemmConfig<K, 128, 128, 32, 2, 2, 4, 8>;
-template <GemmKind K>
-using Square3 = GemmConfig<K, 128, 128, 32, 2, 2, 3, 8>;
+using Shallow = GemmConfig<K, 128, 128, 32, 2, 2, 4, 8>;
 template <GemmKind K>
 using Eight = GemmConfig<K, 128, 128, 32, 2, 4, 3, 8>;
 template <GemmKind K>
-using Deep = GemmConfig<K, 128, 128, 64, 4, 2, 3, 8>;
+using Medium = GemmConfig<K, 64, 128, 64, 2, 2, 3, 8>;
 template <GemmKind K>
-using Medium = GemmConfig<K, 64, 128, 32, 2, 2, 4, 8>;
+using Small = GemmConfig<K, 64, 64, 64, 2, 2, 3, 8>;
 template <GemmKind K>
-using Small = GemmConfig<K, 64, 64, 32, 2, 2, 4, 8>;
+using SmallShallow = GemmConfig<K, 64, 64, 32, 2, 2, 4, 8>;
 template <GemmKind K>
 using Flat = GemmConfig<K, 32, 64, 32, 2, 2, 4, 8>;
-using Fma = GemmConfig<GemmKind::F32, 128, 128, 16, 4, 2, 3, 8>;
-using FmaShallow = GemmConfig<GemmKind::F32, 128, 128, 8, 4, 2, 4, 8>;
+using Tf = GemmConfig<GemmKind::TF32, 128, 128, 32, 2, 2, 3, 8>;
+using TfSmall = GemmConfig<GemmKind::TF32, 64, 64, 32, 2, 2, 3, 8>;
+using TfGather = GemmConfig<GemmKind::TF32, 128, 128, 16, 2, 4, 4, 8>;
+using Fma = GemmConfig<GemmKind::F32, 128, 128, 32, 4, 2, 3, 8>;
+using FmaShallow = GemmConfig<GemmKind::F32, 128, 128, 16, 4, 2, 3, 8>;
 using FmaSmall = GemmConfig<GemmKind::F32, 64, 64, 16, 2, 1, 3, 8>;
 
 constexpr GemmKind F16 = GemmKind::F16;
@@ -316,55 +318,96 @@ constexpr double kLimit16 = 1e-3, kLimitB16 = 4e-3, kLimitTf = 1e-3,
 
 static void checkSmall(i32 m, i32 n, i32 k) {
   bool aligned = n % 8 == 0 && k % 8 == 0;
-  for (bool trans : {false, true}) {
-    Problem<f16> p(m, n, k, trans);
-    Problem<bf16> q(m, n, k, trans);
-    Problem<f32> r(m, n, k, trans);
-    if (!trans) {
-      run<Eight<F16>, Computed, false, Gelu>("f16 128x128 computed", p,
-                                             kLimit16);
-      run<Flat<BF16>, Computed, false, Gelu>("bf16 32x64 computed", q,
-                                             kLimitB16);
-      run<Small<TF32>, Computed, false, Gelu>("tf32 64x64 computed", r,
-                                              kLimitTf);
-      run<Fma, Computed, false, Gelu>("f32 128x128 computed", r, kLimit32);
-      if (!aligned)
-        continue;
-      run<Wide<F16>, Async, false, Gelu>("f16 128x256 async", p, kLimit16);
-      run<Small<TF32>, Async, false, Gelu>("tf32 64x64 async", r, kLimitTf);
-      run<Fma, Async, false, Gelu>("f32 128x128 async", r, kLimit32);
-    } else {
-      run<Eight<F16>, Computed, true, Gelu>("f16 128x128 computed, B^T", p,
-                                            kLimit16);
-      if (!aligned)
-        continue;
-      run<Wide<F16>, Async, true, Gelu>("f16 128x256 async, B^T", p, kLimit16);
-      run<Flat<BF16>, Async, true, Gelu>("bf16 32x64 async, B^T", q, kLimitB16);
-      run<Small<TF32>, Async, true, Gelu>("tf32 64x64 async, B^T", r, kLimitTf);
-      run<FmaSmall, Async, true, Gelu>("f32 64x64 async, B^T", r, kLimit32);
+  {
+    Problem<f16> p(m, n, k, false);
+    Problem<bf16> q(m, n, k, false);
+    Problem<f32> r(m, n, k, false);
+    run<Eight<F16>, Computed, false, Gelu, 2>("f16 128x128x32 computed", p,
+                                              kLimit16);
+    run<Flat<BF16>, Computed, false, Gelu, 4>("bf16 32x64x32 computed", q,
+                                              kLimitB16);
+    run<TfGather, Computed, false, Gelu>("tf32 128x128x16 computed", r,
+                                         kLimitTf);
+    run<Fma, Computed, false, Gelu>("f32 128x128x32 computed", r, kLimit32);
+    if (aligned) {
+      run<Wide<F16>, Async, false, Gelu>("f16 128x256x64", p, kLimit16);
+      run<Square<F16>, Async, false, Gelu, 2>("f16 128x128x64", p, kLimit16);
+      run<Tf, Async, false, Gelu, 2>("tf32 128x128x32", r, kLimitTf);
+      run<Fma, Async, false, Gelu>("f32 128x128x32", r, kLimit32);
     }
+  }
+  Problem<f16> p(m, n, k, true);
+  Problem<bf16> q(m, n, k, true);
+  Problem<f32> r(m, n, k, true);
+  run<Eight<F16>, Computed, true, Gelu, 2>("f16 128x128x32 computed, B^T", p,
+                                           kLimit16);
+  if (aligned) {
+    run<Square<F16>, Async, true, Gelu, 2>("f16 128x128x64, B^T", p, kLimit16);
+    run<Flat<BF16>, Async, true, Gelu, 6>("bf16 32x64x32, B^T", q, kLimitB16);
+    run<Tf, Async, true, Gelu, 2>("tf32 128x128x32, B^T", r, kLimitTf);
+    run<FmaSmall, Async, true, Gelu, 4>("f32 64x64x16, B^T", r, kLimit32);
   }
 }
 
-static void timeF16(i32 m, i32 n, i32 k, bool all) {
+static void timeF16(i32 m, i32 n, i32 k) {
   Problem<f16> p(m, n, k, false);
-  run<Wide<F16>, Async, false, Gelu>("f16 128x256x32/4 8w", p, kLimit16);
-  run<Square<F16>, Async, false, Gelu>("f16 128x128x32/4 4w", p, kLimit16);
-  if (all) {
-    run<Tall<F16>, Async, false, Gelu>("f16 256x128x32/4 8w", p, kLimit16);
-    run<Square3<F16>, Async, false, Gelu>("f16 128x128x32/3 4w", p, kLimit16);
-    run<Eight<F16>, Async, false, Gelu>("f16 128x128x32/3 8w", p, kLimit16);
-    run<Eight<F16>, Async, false, Gelu, 2>("f16 128x128x32/3 8w (2)", p,
-                                           kLimit16);
-    run<Deep<F16>, Async, false, Gelu>("f16 128x128x64/3 8w", p, kLimit16);
-    run<Wide<F16>, Async, false, Plain>("f16 128x256x32/4 8w, no epilogue", p,
-                                        kLimit16);
-    run<Square<F16>, Async, false, Plain>("f16 128x128x32/4 4w, no epilogue", p,
-                                          kLimit16);
-  }
-  run<Medium<F16>, Async, false, Gelu, 3>("f16 64x128x32/4 4w", p, kLimit16);
-  run<Small<F16>, Async, false, Gelu, 4>("f16 64x64x32/4 4w", p, kLimit16);
+  run<Wide<F16>, Async, false, Gelu>("f16 128x256x64/3 8w", p, kLimit16);
+  run<Square<F16>, Async, false, Gelu, 2>("f16 128x128x64/3 4w", p, kLimit16);
+  run<Shallow<F16>, Async, false, Gelu, 2>("f16 128x128x32/4 4w", p, kLimit16);
+  run<Medium<F16>, Async, false, Gelu, 3>("f16 64x128x64/3 4w", p, kLimit16);
+  run<Small<F16>, Async, false, Gelu, 4>("f16 64x64x64/3 4w", p, kLimit16);
+  run<SmallShallow<F16>, Async, false, Gelu, 4>("f16 64x64x32/4 4w", p,
+                                                kLimit16);
+  run<Flat<F16>, Async, false, Gelu, 6>("f16 32x64x32/4 4w", p, kLimit16);
+  run<Wide<F16>, Async, false, Plain>("f16 128x256x64/3 8w, product only", p,
+                                      kLimit16);
+  run<Square<F16>, Async, false, Plain, 2>("f16 128x128x64/3 4w, product only",
+                                           p, kLimit16);
   runBlas(p, CUBLAS_COMPUTE_32F, kLimit16);
+}
+
+static void timeB16Transposed() {
+  Problem<bf16> p(4096, 4096, 4096, true);
+  run<Wide<BF16>, Async, true, Gelu>("bf16 128x256x64/3 8w, B^T", p, kLimitB16);
+  run<Square<BF16>, Async, true, Gelu, 2>("bf16 128x128x64/3 4w, B^T", p,
+                                          kLimitB16);
+  run<Shallow<BF16>, Async, true, Gelu, 2>("bf16 128x128x32/4 4w, B^T", p,
+                                           kLimitB16);
+  runBlas(p, CUBLAS_COMPUTE_32F, kLimitB16);
+}
+
+static void timeComputed(i32 m, i32 n, i32 k) {
+  Problem<f16> p(m, n, k, false);
+  if (n % 8 == 0 && k % 8 == 0)
+    run<Eight<F16>, Computed, false, Gelu, 2, 8>(
+        "f16 128x128x32/3 8w computed x8", p, kLimit16);
+  run<Eight<F16>, Computed, false, Gelu, 2>("f16 128x128x32/3 8w computed", p,
+                                            kLimit16);
+  run<SmallShallow<F16>, Computed, false, Gelu, 4>("f16 64x64x32/4 4w computed",
+                                                   p, kLimit16);
+  run<Flat<F16>, Computed, false, Gelu, 4>("f16 32x64x32/4 4w computed", p,
+                                           kLimit16);
+  runBlas(p, CUBLAS_COMPUTE_32F, kLimit16);
+}
+
+static void timeF32(bool transB) {
+  Problem<f32> p(4096, 4096, 4096, transB);
+  if (transB) {
+    run<Tf, Async, true, Gelu, 2>("tf32 128x128x32/3 4w, B^T", p, kLimitTf);
+    run<Fma, Async, true, Gelu>("f32 128x128x32/3, B^T", p, kLimit32);
+    run<FmaSmall, Async, true, Gelu, 4>("f32 64x64x16/3, B^T", p, kLimit32);
+  } else {
+    run<Tf, Async, false, Gelu, 2>("tf32 128x128x32/3 4w", p, kLimitTf);
+    run<TfSmall, Async, false, Gelu, 4>("tf32 64x64x32/3 4w", p, kLimitTf);
+    run<TfGather, Computed, false, Gelu>("tf32 128x128x16/4 8w computed", p,
+                                         kLimitTf);
+    run<Fma, Async, false, Gelu>("f32 128x128x32/3", p, kLimit32);
+    run<FmaShallow, Async, false, Gelu>("f32 128x128x16/3", p, kLimit32);
+    run<FmaSmall, Async, false, Gelu, 4>("f32 64x64x16/3", p, kLimit32);
+    run<Fma, Computed, false, Gelu>("f32 128x128x32/3 computed", p, kLimit32);
+  }
+  runBlas(p, CUBLAS_COMPUTE_32F_FAST_TF32, kLimitTf);
+  runBlas(p, CUBLAS_COMPUTE_32F_PEDANTIC, kLimit32);
 }
 
 int main(int argc, char **argv) {
@@ -375,51 +418,16 @@ int main(int argc, char **argv) {
   if (checkOnly) {
     checkSmall(200, 264, 136);
     checkSmall(131, 77, 45);
-    std::printf("%d wrong\n", failures);
-    return failures != 0;
-  }
-  CHECK(cublasCreate(&blas));
-  timeF16(4096, 4096, 4096, true);
-  timeF16(4096, 1024, 1024, false);
-  timeF16(8192, 8192, 4096, false);
-  {
-    Problem<f16> p(4096, 4096, 4096, true);
-    run<Wide<F16>, Async, true, Gelu>("f16 128x256x32/4 8w, B^T", p, kLimit16);
-    run<Square<F16>, Async, true, Gelu>("f16 128x128x32/4 4w, B^T", p,
-                                        kLimit16);
-    runBlas(p, CUBLAS_COMPUTE_32F, kLimit16);
-  }
-  {
-    Problem<bf16> p(4096, 4096, 4096, false);
-    run<Wide<BF16>, Async, false, Gelu>("bf16 128x256x32/4 8w", p, kLimitB16);
-    runBlas(p, CUBLAS_COMPUTE_32F, kLimitB16);
-  }
-  {
-    Problem<f16> p(4095, 1025, 1027, false);
-    run<Eight<F16>, Computed, false, Gelu>("f16 128x128x32/3 8w computed", p,
-                                           kLimit16);
-    run<Small<F16>, Computed, false, Gelu>("f16 64x64x32/4 4w computed", p,
-                                           kLimit16);
-    runBlas(p, CUBLAS_COMPUTE_32F, kLimit16);
-  }
-  {
-    Problem<f32> p(4096, 4096, 4096, false);
-    run<Eight<TF32>, Async, false, Gelu>("tf32 128x128x32/3 8w", p, kLimitTf);
-    run<Medium<TF32>, Async, false, Gelu>("tf32 64x128x32/4 4w", p, kLimitTf);
-    runBlas(p, CUBLAS_COMPUTE_32F_FAST_TF32, kLimitTf);
-    run<Fma, Async, false, Gelu>("f32 128x128x16/3", p, kLimit32);
-    run<Fma, Async, false, Gelu, 2>("f32 128x128x16/3 (2)", p, kLimit32);
-    run<FmaShallow, Async, false, Gelu, 2>("f32 128x128x8/4", p, kLimit32);
-    run<FmaSmall, Async, false, Gelu>("f32 64x64x16/3", p, kLimit32);
-    runBlas(p, CUBLAS_COMPUTE_32F_PEDANTIC, kLimit32);
-  }
-  {
-    Problem<f32> p(4096, 4096, 4096, true);
-    run<Eight<TF32>, Async, true, Gelu>("tf32 128x128x32/3 8w, B^T", p,
-                                        kLimitTf);
-    run<Fma, Async, true, Gelu>("f32 128x128x16/3, B^T", p, kLimit32);
-    run<Fma, Async, true, Gelu, 2>("f32 128x128x16/3 (2), B^T", p, kLimit32);
-    runBlas(p, CUBLAS_COMPUTE_32F_PEDANTIC, kLimit32);
+  } else {
+    CHECK(cublasCreate(&blas));
+    timeF16(4096, 4096, 4096);
+    timeF16(4096, 1024, 1024);
+    timeF16(8192, 8192, 4096);
+    timeB16Transposed();
+    timeComputed(4096, 1024, 1024);
+    timeComputed(4095, 1025, 1027);
+    timeF32(false);
+    timeF32(true);
   }
   std::printf("%d wrong\n", failures);
   return failures != 0;

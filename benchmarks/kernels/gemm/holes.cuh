@@ -20,18 +20,19 @@ struct OperandRow {
 /// out = post(A B + bias) for A [m, k]; B [k, n], or [n, k] if `TransB`; all
 /// row-major and dense. `Access` is Async where k, n and bases are multiples
 /// of 16 bytes.
-template <class T, GemmAccess Access, bool TransB, Post P>
+/// `Vector` elements a call where operands are computed.
+template <class T, GemmAccess Access, bool TransB, Post P, i32 Vector = 1>
 struct MatrixHoles {
   static constexpr GemmAccess kAccessA = Access;
   static constexpr GemmAccess kAccessB = Access;
   static constexpr GemmOrder kOrderA = GemmOrder::KContiguous;
   static constexpr GemmOrder kOrderB =
       TransB ? GemmOrder::KContiguous : GemmOrder::OuterContiguous;
-  static constexpr i32 kVectorA = 1;
-  static constexpr i32 kVectorB = 1;
+  static constexpr i32 kVectorA = Vector;
+  static constexpr i32 kVectorB = Vector;
   using RowA = OperandRow;
   using RowB = OperandRow;
-  static constexpr bool kWide = Access == GemmAccess::Async;
+  static constexpr bool kWide = Access == GemmAccess::Async || Vector == 8;
 
   const T *pa;
   const T *pb;
@@ -48,7 +49,7 @@ struct MatrixHoles {
   }
   template <i32 V>
   FUSEC_METHOD void valuesA(const RowA &row, i32 kk, T (&v)[V]) const {
-    v[0] = ldm1(pa, row.offset + kk, row.offset >= 0 && kk < k, T{});
+    ldm<V>(v, 0, pa, row.offset + kk, row.offset >= 0 && kk < k, T{});
   }
 
   FUSEC_METHOD RowB prepareB(i32 b, i32 column) const {
@@ -63,7 +64,7 @@ struct MatrixHoles {
   }
   template <i32 V>
   FUSEC_METHOD void valuesB(const RowB &row, i32 kk, T (&v)[V]) const {
-    v[0] = ldm1(pb, offsetB(row, kk), row.offset >= 0 && kk < k, T{});
+    ldm<V>(v, 0, pb, offsetB(row, kk), row.offset >= 0 && kk < k, T{});
   }
 
   FUSEC_DEVICE f32 post(f32 x, f32 addend) {

@@ -4,6 +4,7 @@
 #ifndef FUSEC_DIALECT_GRAPH_IR_GRAPH_H
 #define FUSEC_DIALECT_GRAPH_IR_GRAPH_H
 
+#include "fusec/Dialect/Graph/IR/Dims.h"
 #include "fusec/Dialect/Graph/IR/Element.h"
 #include "fusec/Support/DType.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -12,6 +13,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -8,10 +8,12 @@ include "fusec/Dialect/Graph/IR/GraphDialect.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike]> {
+def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["FusionOp", "WhileOp", "ScanOp"]>]> {
   let summary = "ends a region of a graph op";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
 def Graph_FusionOp : Graph_Op<"fusion", [IsolatedFromAbove, RecursiveMemoryEffects,

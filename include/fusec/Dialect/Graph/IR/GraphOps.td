@@ -4,6 +4,7 @@
 #ifndef FUSEC_DIALECT_GRAPH_IR_GRAPHOPS_TD
 #define FUSEC_DIALECT_GRAPH_IR_GRAPHOPS_TD
 
+include "fusec/Dialect/Graph/IR/GraphAttrs.td"
 include "fusec/Dialect/Graph/IR/GraphCompositeOps.td"
 include "fusec/Dialect/Graph/IR/GraphControlOps.td"
 include "fusec/Dialect/Graph/IR/GraphElementwiseOps.td"

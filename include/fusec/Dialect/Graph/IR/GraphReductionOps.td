@@ -49,6 +49,9 @@ def Graph_ArgReduceOp : Graph_ReductionOp<"arg_reduce", "reduction"> {
   let results = (outs Graph_IntTensor:$result);
   let assemblyFormat = "$kind $operand `dimension` `=` $dimension attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool readsRounded() { return true; }
+  }];
 }
 
 def Graph_CumulativeOp : Graph_ReductionOp<"cumulative", "search", [SameOperandsAndResultType]> {
@@ -121,7 +124,8 @@ def Graph_ConvolutionOp : Graph_ReductionOp<"convolution", "window"> {
     dimensions in the input; `kernelDims` those of output channel, input channel
     (per group) and spatial in the kernel; `resultDims` those of batch, channel
     and spatial in the result. NCHW/OIHW: [0, 1, 2, 3] each. Cross-correlation:
-    the kernel is not flipped. Accumulation as `graph.contract`.
+    the kernel is not flipped. Padding elements are zeros that are multiplied
+    like others (0 * inf is NaN). Accumulation as `graph.contract`.
     ```mlir
     %y = graph.convolution %x, %w strides [1, 1] dilations [1, 1] low [1, 1] high [1, 1]
         dims [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] groups = 1

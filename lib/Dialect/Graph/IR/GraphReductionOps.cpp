@@ -1,0 +1,277 @@
+//===- GraphReductionOps.cpp - reduce, arg_reduce, cumulative -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Iteration spaces and combine objects of reductions along whole dimensions.
+// States merge in any order to the same result: arg_reduce carries the index
+// and breaks ties by it.
+//===----------------------------------------------------------------------===//
+#include "GraphCombine.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph;
+
+//===----------------------------------------------------------------------===//
+// ReduceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                           ValueRange operands, DictionaryAttr attributes,
+                           OpaqueProperties properties, RegionRange regions,
+                           SmallVectorImpl<Type> &results) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto type = dyn_cast<RankedTensorType>(adaptor.getOperand().getType());
+  if (!type)
+    return emitOptionalError(loc, "expected a ranked tensor operand");
+  if (auto problem =
+          ops::checkSortedDims(adaptor.getDimensions(), type.getRank()))
+    return emitOptionalError(loc, *problem);
+  SmallVector<int64_t> shape;
+  auto kept = ops::otherDims(type.getRank(), adaptor.getDimensions());
+  for (int64_t dim : kept)
+    shape.push_back(type.getDimSize(dim));
+  results.push_back(RankedTensorType::get(shape, type.getElementType(),
+                                          projectDims(type, kept)));
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  if (auto problem = ops::checkKind(getKind(), ops::elementOf(getOperand())))
+    return emitOpError() << *problem;
+  return success();
+}
+
+OpFoldResult ReduceOp::fold(FoldAdaptor) {
+  // A float sum starts at +0, which is not neutral for -0.
+  bool isNeutral = getKind() != ReduceKind::sum ||
+                   !isa<FloatType>(ops::elementOf(getOperand()));
+  if (getDimensions().empty() && isNeutral)
+    return getOperand();
+  return {};
+}
+
+IterationSpace ReduceOp::getIterationSpace() {
+  auto type = ops::tensorOf(getOperand());
+  MLIRContext *context = getContext();
+  IterationSpace space;
+  unsigned parallel = 0, reduced = type.getRank() - getDimensions().size();
+  SmallVector<AffineExpr> exprs;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    bool isReduced = llvm::is_contained(getDimensions(), dim);
+    (isReduced ? space.reduced : space.parallel)
+        .push_back(type.getDimSize(dim));
+    exprs.push_back(
+        getAffineDimExpr(isReduced ? reduced++ : parallel++, context));
+  }
+  space.operands.push_back({AffineMap::get(type.getRank(), 0, exprs, context)});
+  return space;
+}
+
+SmallVector<Type> ReduceOp::getStateTypes() {
+  return {ElementBuilder::computeType(ops::elementOf(getOperand()))};
+}
+
+SmallVector<Value> ReduceOp::buildIdentity(ElementBuilder &eb) {
+  return {ops::buildIdentity(eb, getKind(), ops::elementOf(getOperand()))};
+}
+
+SmallVector<Value> ReduceOp::buildLift(ElementBuilder &eb, ValueRange parallel,
+                                       ValueRange reduced,
+                                       ElementReader &reader) {
+  SmallVector<Value> index;
+  unsigned nextParallel = 0, nextReduced = 0;
+  for (int64_t dim = 0, e = ops::tensorOf(getOperand()).getRank(); dim < e;
+       ++dim)
+    index.push_back(llvm::is_contained(getDimensions(), dim)
+                        ? reduced[nextReduced++]
+                        : parallel[nextParallel++]);
+  return {reader.read(0, index)};
+}
+
+SmallVector<Value> ReduceOp::buildCombine(ElementBuilder &eb, ValueRange lhs,
+                                          ValueRange rhs) {
+  return {ops::buildCombine(eb, getKind(), ops::elementOf(getOperand()), lhs[0],
+                            rhs[0])};
+}
+
+Value ReduceOp::buildFinish(ElementBuilder &, ValueRange state, unsigned) {
+  return state[0];
+}
+
+//===----------------------------------------------------------------------===//
+// ArgReduceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArgReduceOp::verify() {
+  if (getKind() != ReduceKind::max && getKind() != ReduceKind::min)
+    return emitOpError() << "expected kind max or min, found "
+                         << stringifyReduceKind(getKind());
+  auto type = ops::tensorOf(getOperand()), result = ops::tensorOf(getResult());
+  int64_t dimension = getDimension();
+  if (auto problem = ops::checkDistinctDims(dimension, type.getRank()))
+    return emitOpError() << *problem;
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t size = shape[dimension];
+  shape.erase(shape.begin() + dimension);
+  if (!ops::shapesAgree(shape, result.getShape()))
+    return emitOpError() << "expected result shape " << ops::shapeText(shape)
+                         << ", found " << ops::shapeText(result.getShape());
+  if (size == 0 && !llvm::is_contained(shape, 0))
+    return emitOpError() << "dimension " << dimension << " has no elements";
+  auto indexType = cast<IntegerType>(result.getElementType());
+  unsigned bits = indexType.getWidth() - (indexType.isUnsigned() ? 0 : 1);
+  if (!ShapedType::isDynamic(size) && size > 0 && bits < 63 &&
+      size - 1 > (int64_t(1) << bits) - 1)
+    return emitOpError() << "indices below " << size << " do not fit in "
+                         << indexType;
+  return success();
+}
+
+IterationSpace ArgReduceOp::getIterationSpace() {
+  auto type = ops::tensorOf(getOperand());
+  MLIRContext *context = getContext();
+  IterationSpace space;
+  SmallVector<AffineExpr> exprs;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    bool isReduced = dim == static_cast<int64_t>(getDimension());
+    unsigned position = isReduced ? type.getRank() - 1 : space.parallel.size();
+    (isReduced ? space.reduced : space.parallel)
+        .push_back(type.getDimSize(dim));
+    exprs.push_back(getAffineDimExpr(position, context));
+  }
+  space.operands.push_back({AffineMap::get(type.getRank(), 0, exprs, context)});
+  return space;
+}
+
+/// The type that carries an index below `size`: registers are cheaper in i32.
+static Type carriedIndexType(MLIRContext *context, int64_t size) {
+  bool isSmall = !ShapedType::isDynamic(size) && size <= INT32_MAX;
+  return IntegerType::get(context, isSmall ? 32 : 64);
+}
+
+/// (best value, its index).
+SmallVector<Type> ArgReduceOp::getStateTypes() {
+  auto type = ops::tensorOf(getOperand());
+  return {ElementBuilder::computeType(type.getElementType()),
+          carriedIndexType(getContext(), type.getDimSize(getDimension()))};
+}
+
+/// The identity has the worst value and the index that loses every tie.
+SmallVector<Value> ArgReduceOp::buildIdentity(ElementBuilder &eb) {
+  unsigned bits = getStateTypes()[1].getIntOrFloatBitWidth();
+  APInt index =
+      getSelectLast() ? APInt::getZero(bits) : APInt::getSignedMaxValue(bits);
+  return {ops::buildIdentity(eb, getKind(), ops::elementOf(getOperand())),
+          eb.integer(index)};
+}
+
+SmallVector<Value> ArgReduceOp::buildLift(ElementBuilder &eb,
+                                          ValueRange parallel,
+                                          ValueRange reduced,
+                                          ElementReader &reader) {
+  SmallVector<Value> index(parallel);
+  index.insert(index.begin() + getDimension(), reduced[0]);
+  return {reader.read(0, index), eb.fromIndex(reduced[0], getStateTypes()[1])};
+}
+
+/// True where `lhs` beats `rhs` by value, and where they tie. NaN beats every
+/// number and ties with NaN.
+static std::pair<Value, Value> compareValues(ElementBuilder &eb, bool isMax,
+                                             Type elementType, Value lhs,
+                                             Value rhs) {
+  if (!isa<FloatType>(elementType)) {
+    using enum arith::CmpIPredicate;
+    auto better = elementType.isUnsignedInteger() ? (isMax ? ugt : ult)
+                                                  : (isMax ? sgt : slt);
+    return {ops::compare(eb, better, lhs, rhs), ops::compare(eb, eq, lhs, rhs)};
+  }
+  using enum arith::CmpFPredicate;
+  auto compare = [&](arith::CmpFPredicate predicate, Value a, Value b) {
+    return eb.make<arith::CmpFOp>(predicate, a, b);
+  };
+  Value lhsNan = compare(UNO, lhs, lhs);
+  Value better = eb.logicalOr(compare(isMax ? OGT : OLT, lhs, rhs),
+                              eb.logicalAnd(lhsNan, compare(ORD, rhs, rhs)));
+  Value tie = eb.logicalOr(compare(OEQ, lhs, rhs),
+                           eb.logicalAnd(lhsNan, compare(UNO, rhs, rhs)));
+  return {better, tie};
+}
+
+SmallVector<Value> ArgReduceOp::buildCombine(ElementBuilder &eb, ValueRange lhs,
+                                             ValueRange rhs) {
+  auto [better, tie] =
+      compareValues(eb, getKind() == ReduceKind::max,
+                    ops::elementOf(getOperand()), lhs[0], rhs[0]);
+  auto wins =
+      getSelectLast() ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt;
+  Value byIndex = eb.logicalAnd(tie, ops::compare(eb, wins, lhs[1], rhs[1]));
+  Value take = eb.logicalOr(better, byIndex);
+  return {eb.select(take, lhs[0], rhs[0]), eb.select(take, lhs[1], rhs[1])};
+}
+
+Value ArgReduceOp::buildFinish(ElementBuilder &eb, ValueRange state, unsigned) {
+  return eb.convert(state[1], getStateTypes()[1], ops::elementOf(getResult()));
+}
+
+//===----------------------------------------------------------------------===//
+// CumulativeOp: every result element looks through the whole axis.
+//===----------------------------------------------------------------------===//
+
+LogicalResult CumulativeOp::verify() {
+  auto type = ops::tensorOf(getOperand());
+  int64_t dimension = getDimension();
+  if (auto problem = ops::checkDistinctDims(dimension, type.getRank()))
+    return emitOpError() << *problem;
+  if (auto problem = ops::checkKind(getKind(), type.getElementType()))
+    return emitOpError() << *problem;
+  return success();
+}
+
+IterationSpace CumulativeOp::getIterationSpace() {
+  auto type = ops::tensorOf(getOperand());
+  MLIRContext *context = getContext();
+  IterationSpace space;
+  space.parallel.assign(type.getShape().begin(), type.getShape().end());
+  space.reduced = {type.getDimSize(getDimension())};
+  SmallVector<AffineExpr> exprs;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    exprs.push_back(getAffineDimExpr(
+        dim == static_cast<int64_t>(getDimension()) ? type.getRank() : dim,
+        context));
+  space.operands.push_back(
+      {AffineMap::get(type.getRank() + 1, 0, exprs, context),
+       /*isMasked=*/true});
+  return space;
+}
+
+SmallVector<Type> CumulativeOp::getStateTypes() {
+  return {ElementBuilder::computeType(ops::elementOf(getOperand()))};
+}
+
+SmallVector<Value> CumulativeOp::buildIdentity(ElementBuilder &eb) {
+  return {ops::buildIdentity(eb, getKind(), ops::elementOf(getOperand()))};
+}
+
+SmallVector<Value> CumulativeOp::buildLift(ElementBuilder &eb,
+                                           ValueRange parallel,
+                                           ValueRange reduced,
+                                           ElementReader &reader) {
+  using enum arith::CmpIPredicate;
+  auto includes = getReverse() ? (getExclusive() ? sgt : sge)
+                               : (getExclusive() ? slt : sle);
+  Value mask = ops::compare(eb, includes, reduced[0], parallel[getDimension()]);
+  SmallVector<Value> index(parallel);
+  index[getDimension()] = reduced[0];
+  return {reader.readMasked(0, index, mask, buildIdentity(eb)[0])};
+}
+
+SmallVector<Value> CumulativeOp::buildCombine(ElementBuilder &eb,
+                                              ValueRange lhs, ValueRange rhs) {
+  return {ops::buildCombine(eb, getKind(), ops::elementOf(getOperand()), lhs[0],
+                            rhs[0])};
+}
+
+Value CumulativeOp::buildFinish(ElementBuilder &, ValueRange state, unsigned) {
+  return state[0];
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -16,6 +17,7 @@ void registerTestBuildElements();
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<fusec::graph::GraphDialect, mlir::func::FuncDialect>();
+  fusec::graph::registerGraphPasses();
   mlir::registerTransformsPasses();
 #ifdef FUSEC_WITH_TEST_PASSES
   fusec::test::registerTestBuildElements();

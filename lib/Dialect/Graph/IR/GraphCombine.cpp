@@ -146,14 +146,10 @@ SmallVector<int64_t> ops::otherDims(int64_t rank, ArrayRef<int64_t> taken) {
   return others;
 }
 
-bool ops::sizesAgree(int64_t lhs, int64_t rhs) {
-  return lhs == rhs || ShapedType::isDynamic(lhs) || ShapedType::isDynamic(rhs);
-}
-
 bool ops::shapesAgree(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
   return lhs.size() == rhs.size() &&
          llvm::all_of(llvm::zip(lhs, rhs), [](auto pair) {
-           return sizesAgree(std::get<0>(pair), std::get<1>(pair));
+           return shapes::sizesAgree(std::get<0>(pair), std::get<1>(pair));
          });
 }
 

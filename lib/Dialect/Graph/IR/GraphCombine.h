@@ -7,6 +7,7 @@
 #ifndef FUSEC_LIB_DIALECT_GRAPH_IR_GRAPHCOMBINE_H
 #define FUSEC_LIB_DIALECT_GRAPH_IR_GRAPHCOMBINE_H
 
+#include "ShapeUtils.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -44,8 +45,7 @@ std::optional<std::string> checkDistinctDims(llvm::ArrayRef<int64_t> dims,
 llvm::SmallVector<int64_t> otherDims(int64_t rank,
                                      llvm::ArrayRef<int64_t> taken);
 
-/// True if the sizes are equal or one of them is dynamic.
-bool sizesAgree(int64_t lhs, int64_t rhs);
+/// True for equal ranks whose sizes are pairwise equal or dynamic.
 bool shapesAgree(llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int64_t> rhs);
 /// "8x?x3", for messages.
 std::string shapeText(llvm::ArrayRef<int64_t> shape);

@@ -102,7 +102,7 @@ static LogicalResult verifyPairs(ContractOp op, StringRef what,
   auto lhsType = ops::tensorOf(op.getLhs()),
        rhsType = ops::tensorOf(op.getRhs());
   for (auto [l, r] : llvm::zip(lhs, rhs))
-    if (!ops::sizesAgree(lhsType.getDimSize(l), rhsType.getDimSize(r)))
+    if (!shapes::sizesAgree(lhsType.getDimSize(l), rhsType.getDimSize(r)))
       return op.emitOpError()
              << what << " dimensions " << l << " of lhs and " << r
              << " of rhs differ in size: " << lhsType.getDimSize(l) << " and "

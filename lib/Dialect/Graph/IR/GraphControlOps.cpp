@@ -216,7 +216,7 @@ LogicalResult WhileOp::verify() {
 static FailureOr<Type> sliceType(ScanOp op, StringRef what, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   int64_t trips = op.getTrips();
-  if (tensor.getRank() == 0 || !ops::sizesAgree(tensor.getDimSize(0), trips))
+  if (tensor.getRank() == 0 || !shapes::sizesAgree(tensor.getDimSize(0), trips))
     return op.emitOpError() << "expected " << what << " with leading size "
                             << trips << ", found " << type;
   auto kept = llvm::to_vector(llvm::seq<int64_t>(1, tensor.getRank()));

@@ -73,15 +73,26 @@ SmallVector<Value> LoopNest::buildLoop(ArrayRef<int64_t> sizes,
   return SmallVector<Value>(loop.getResults());
 }
 
+/// True if the loops or the masks of reads need a size that is not static.
+static bool needsDynamicSize(Operation *op, const IterationSpace &space) {
+  if (llvm::any_of(space.reduced, ShapedType::isDynamic))
+    return true;
+  for (auto [access, operand] : llvm::zip(space.operands, op->getOperands()))
+    if ((access.isMasked || access.isIndirect) &&
+        !cast<RankedTensorType>(operand.getType()).hasStaticShape())
+      return true;
+  return false;
+}
+
 Value graph::buildReductionLoops(Operation *op, ElementBuilder &eb,
                                  unsigned result, ValueRange index,
                                  ElementReader &reader) {
   auto reduction = cast<ReductionOpInterface>(op);
-  SmallVector<int64_t> sizes = reduction.getIterationSpace().reduced;
-  assert(!llvm::any_of(sizes, ShapedType::isDynamic) &&
-         "reduced sizes must be static here");
+  IterationSpace space = reduction.getIterationSpace();
+  if (needsDynamicSize(op, space))
+    return {};
   SmallVector<Value> state = reduction.buildIdentity(eb);
-  if (!llvm::is_contained(sizes, 0))
-    state = LoopNest(reduction, eb, index, reader).build(sizes, state);
+  if (!llvm::is_contained(space.reduced, 0))
+    state = LoopNest(reduction, eb, index, reader).build(space.reduced, state);
   return reduction.buildFinish(eb, state, result);
 }

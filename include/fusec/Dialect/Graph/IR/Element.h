@@ -141,7 +141,8 @@ struct IterationSpace {
 
 /// Loops over the reduced axes of a reduction at one parallel index and
 /// returns result `result`: the default `buildElement` of reductions.
-/// Static reduced sizes only.
+/// Null if reduced sizes, or the sizes of operands that are read masked, are
+/// not static.
 mlir::Value buildReductionLoops(mlir::Operation *op, ElementBuilder &builder,
                                 unsigned result, mlir::ValueRange index,
                                 ElementReader &reader);

@@ -24,7 +24,9 @@ def Graph_ReluOp : Graph_CompositeOp<"relu", [SameOperandsAndResultType]> {
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 def Graph_LeakyReluOp : Graph_ActivationOp<"leaky_relu", "x where x >= 0, else alpha * x", (ins F64Attr:$alpha)>;
-def Graph_GeluOp : Graph_ActivationOp<"gelu", "x * Phi(x) by erf or the tanh formula", (ins Graph_GeluKindAttr:$kind)>;
+def Graph_GeluOp : Graph_ActivationOp<"gelu", "x * Phi(x) by erf or the tanh formula", (ins Graph_GeluKindAttr:$kind)> {
+  let assemblyFormat = "$kind $operand attr-dict `:` type($result)";
+}
 def Graph_SiluOp : Graph_ActivationOp<"silu", "x * logistic(x)">;
 def Graph_SoftplusOp : Graph_ActivationOp<"softplus", "log(1 + exp(x)) as max(x, 0) + log1p(exp(-|x|))">;
 def Graph_EluOp : Graph_ActivationOp<"elu", "x where x > 0, else alpha * expm1(x)", (ins F64Attr:$alpha)>;
@@ -32,6 +34,7 @@ def Graph_HardSigmoidOp : Graph_ActivationOp<"hard_sigmoid", "clamp(alpha * x + 
 
 class Graph_AxisNormalizeOp<string mnemonic, string what>
     : Graph_ActivationOp<mnemonic, what, (ins DenseI64ArrayAttr:$dimensions)> {
+  let assemblyFormat = "$operand $dimensions attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 def Graph_SoftmaxOp : Graph_AxisNormalizeOp<"softmax", "exp(x - max) / sum(exp(x - max)) along `dimensions`">;

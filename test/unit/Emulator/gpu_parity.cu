@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Not part of the build: a program for a machine with a GPU,
-//   nvcc -std=c++17 -fmad=false -arch=native -include
-//     lib/Target/CUDA/device/prelude_cuda.cuh test/unit/Emulator/gpu_parity.cu
+//   nvcc -std=c++17 -fmad=false -arch=native test/unit/Emulator/gpu_parity.cu
 //     lib/Runtime/Emulator/Numbers.cpp -o gpu_parity
 // that compares the conversions of the CUDA prelude, bit for bit, with those of
 // the emulator, and checks fragments, saturation, minimum and maximum, tickets.
 //===----------------------------------------------------------------------===//
+#include "../../../lib/Target/CUDA/device/prelude_cuda.cuh"
+
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -6,6 +6,7 @@
 // assemble without register spills for the oldest and the newest architecture.
 // The build passes the prelude and the headers by -include.
 //===----------------------------------------------------------------------===//
+#include "conv_holes.cuh"
 #include "test_holes.cuh"
 
 #define INSTANCE(name, blocks, config, T, accessA, orderA, vectorA, accessB,   \

@@ -10,6 +10,8 @@
 // prelude, gemm_config, gemm_load, gemm_epilogue, gemm_fragment, gemm_mma,
 // gemm_fma, gemm_entry.
 //===----------------------------------------------------------------------===//
+#ifndef FUSEC_GEMM_CONFIG_CUH
+#define FUSEC_GEMM_CONFIG_CUH
 
 /// What the main loop computes with. F16, BF16: products of 16-bit elements,
 /// exact in f32, on tensor cores. TF32: f32 elements rounded to 11 significant
@@ -75,7 +77,9 @@ struct GemmConfig {
   static constexpr i32 kSharedBytes =
       kRingBytes > kStageBytes ? kRingBytes : kStageBytes;
 
-  static constexpr bool isPowerOfTwo(i32 v) { return v > 0 && !(v & (v - 1)); }
+  FUSEC_DEVICE constexpr bool isPowerOfTwo(i32 v) {
+    return v > 0 && !(v & (v - 1));
+  }
   static_assert(isPowerOfTwo(TileM) && isPowerOfTwo(TileN) &&
                     isPowerOfTwo(TileK) && isPowerOfTwo(WarpsM) &&
                     isPowerOfTwo(WarpsN),
@@ -124,3 +128,5 @@ struct GemmLayout {
     return line * Span + group * kGroup + along % kGroup;
   }
 };
+
+#endif // FUSEC_GEMM_CONFIG_CUH

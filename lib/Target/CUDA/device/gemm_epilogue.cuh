@@ -7,6 +7,8 @@
 // loop's fragment layout was, stores 16 bytes a lane, and is instantiated once
 // in a rolled loop instead of once a fragment.
 //===----------------------------------------------------------------------===//
+#ifndef FUSEC_GEMM_EPILOGUE_CUH
+#define FUSEC_GEMM_EPILOGUE_CUH
 
 /// The f32 tile in shared memory. A row holds its groups of eight in two
 /// planes (first and second half of each group); groups are permuted by XOR so
@@ -47,3 +49,5 @@ FUSEC_DEVICE void gemmEpilogue(const Holes &holes, Shared stage, GemmTile tile,
     }
   }
 }
+
+#endif // FUSEC_GEMM_EPILOGUE_CUH

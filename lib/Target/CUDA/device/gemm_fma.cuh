@@ -7,6 +7,8 @@
 // product can be. Each thread makes 8 x 8 results from shared tiles in either
 // order; the holes are those of the tensor-core loop.
 //===----------------------------------------------------------------------===//
+#ifndef FUSEC_GEMM_FMA_CUH
+#define FUSEC_GEMM_FMA_CUH
 
 /// Eight outer coordinates of one operand, kDepth of k at a time. Along k a
 /// thread's rows are Tile / 8 apart (neighbouring lanes read neighbouring
@@ -126,3 +128,5 @@ FUSEC_DEVICE void gemm_fma(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
   state.stage(ring);
   gemmEpilogue<Config>(holes, ring, tile, m, n);
 }
+
+#endif // FUSEC_GEMM_FMA_CUH

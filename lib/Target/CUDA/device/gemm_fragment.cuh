@@ -8,6 +8,8 @@
 // blocks. 16-bit tiles of either order and 32-bit tiles along k go through
 // ldmatrix; 32-bit tiles along the outer dimension are read word by word.
 //===----------------------------------------------------------------------===//
+#ifndef FUSEC_GEMM_FRAGMENT_CUH
+#define FUSEC_GEMM_FRAGMENT_CUH
 
 /// Which operand a fragment belongs to; the four 8x8 matrices of a call are
 /// ordered (outer, k) = 00 10 01 11 for A and 00 01 10 11 for B.
@@ -78,3 +80,5 @@ struct GemmFragment {
     }
   }
 };
+
+#endif // FUSEC_GEMM_FRAGMENT_CUH

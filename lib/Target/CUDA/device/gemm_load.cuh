@@ -9,6 +9,8 @@
 // behind the products. What depends on the outer coordinate alone is prepared
 // once a thread (`RowA`, `RowB`).
 //===----------------------------------------------------------------------===//
+#ifndef FUSEC_GEMM_LOAD_CUH
+#define FUSEC_GEMM_LOAD_CUH
 
 /// The A side of a hole struct under the names that GemmLoader uses.
 template <class Holes>
@@ -17,7 +19,7 @@ struct GemmSideA {
   static constexpr GemmAccess kAccess = Holes::kAccessA;
   static constexpr GemmOrder kOrder = Holes::kOrderA;
   /// Elements that one call moves.
-  static constexpr i32 vector(i32 group) {
+  FUSEC_DEVICE constexpr i32 vector(i32 group) {
     if constexpr (kAccess == GemmAccess::Async)
       return group;
     else
@@ -45,7 +47,7 @@ struct GemmSideB {
   using Row = typename Holes::RowB;
   static constexpr GemmAccess kAccess = Holes::kAccessB;
   static constexpr GemmOrder kOrder = Holes::kOrderB;
-  static constexpr i32 vector(i32 group) {
+  FUSEC_DEVICE constexpr i32 vector(i32 group) {
     if constexpr (kAccess == GemmAccess::Async)
       return group;
     else
@@ -257,3 +259,5 @@ FUSEC_DEVICE GemmTile gemmTile(i32 m, i32 n) {
   return {batch, (first + rest % rows) * Config::kTileM,
           rest / rows * Config::kTileN};
 }
+
+#endif // FUSEC_GEMM_LOAD_CUH

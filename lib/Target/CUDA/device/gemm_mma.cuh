@@ -12,6 +12,8 @@
 // buffered by hand: the unrolled step lets the assembler read ahead as far as
 // registers allow, and TileK = 64 fits without spills.
 //===----------------------------------------------------------------------===//
+#ifndef FUSEC_GEMM_MMA_CUH
+#define FUSEC_GEMM_MMA_CUH
 
 /// The product of one k group, in f32.
 template <GemmKind Kind>
@@ -143,3 +145,5 @@ FUSEC_DEVICE void gemm_mma(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
   state.stage(staged);
   gemmEpilogue<Config>(holes, staged, tile, m, n);
 }
+
+#endif // FUSEC_GEMM_MMA_CUH

@@ -71,7 +71,8 @@ struct LoadedKernel {
 };
 
 /// Kernels that were loaded together. Destroying it unloads them, which must
-/// not happen before the work that uses them has finished.
+/// not happen before the work that uses them has finished, nor after the
+/// device has gone.
 class LoadedModule {
 public:
   virtual ~LoadedModule();

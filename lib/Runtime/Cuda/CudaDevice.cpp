@@ -221,6 +221,12 @@ Error CudaDevice::loadKernel(CudaModule &module, cuda::Module handle,
                                                 kernel.entry.c_str()),
                        "cuModuleGetFunction"))
     return error;
+  // A lazy load at the first launch would synchronize, and break the caller's
+  // stream capture.
+  if (driver.functionLoad)
+    if (Error error =
+            driver.check(driver.functionLoad(loaded.function), "cuFuncLoad"))
+      return error;
   readResources(driver, loaded);
   // Raising the limit to all that the block can have costs nothing until a
   // launch asks for it.

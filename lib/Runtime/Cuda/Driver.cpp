@@ -50,6 +50,8 @@ static Error findFunctions(Driver &driver) {
   need(driver.eventRecord, "cuEventRecord");
   need(driver.eventSynchronize, "cuEventSynchronize");
   need(driver.eventElapsedTime, "cuEventElapsedTime");
+  driver.functionLoad = nullptr;
+  driver.library.find(driver.functionLoad, {"cuFuncLoad"});
   driver.launchKernelEx = nullptr;
   driver.library.find(driver.launchKernelEx, {"cuLaunchKernelEx"});
   if (!missing)

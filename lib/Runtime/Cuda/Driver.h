@@ -108,6 +108,9 @@ struct Driver {
   Result (*moduleLoad)(Module *, const void *image);
   Result (*moduleUnload)(Module);
   Result (*moduleGetFunction)(Function *, Module, const char *name);
+  /// Null in drivers before 12.4. Loads now what would else be loaded at the
+  /// first launch.
+  Result (*functionLoad)(Function);
   Result (*functionGetAttribute)(int *, FunctionAttribute, Function);
   Result (*functionSetAttribute)(Function, FunctionAttribute, int);
   Result (*launchKernel)(Function, unsigned gridX, unsigned gridY,

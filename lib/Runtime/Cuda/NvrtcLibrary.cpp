@@ -68,8 +68,8 @@ static std::vector<std::string> candidates(const NvrtcSearch &search) {
       if (fs::exists(folder + "/" + file))
         names.push_back(folder + "/" + file);
   };
-  unsigned newest = search.maxMajor ? std::min(search.maxMajor, kNewestMajor)
-                                    : kNewestMajor;
+  unsigned newest =
+      search.maxMajor ? std::min(search.maxMajor, kNewestMajor) : kNewestMajor;
   for (unsigned major = newest; major >= kOldestMajor; --major)
     add("libnvrtc.so." + std::to_string(major));
   // Version 11 and some distributions number by minor version as well.

@@ -124,6 +124,7 @@ TEST(DriverAbi, FunctionsHaveTheShapeOfTheHeaders) {
   FUSEC_CHECK(Driver, moduleUnload, cuModuleUnload, "cuModuleUnload");
   FUSEC_CHECK(Driver, moduleGetFunction, cuModuleGetFunction,
               "cuModuleGetFunction");
+  FUSEC_CHECK(Driver, functionLoad, cuFuncLoad, "cuFuncLoad");
   FUSEC_CHECK(Driver, functionGetAttribute, cuFuncGetAttribute,
               "cuFuncGetAttribute");
   FUSEC_CHECK(Driver, functionSetAttribute, cuFuncSetAttribute,

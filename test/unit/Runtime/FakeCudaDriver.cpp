@@ -162,6 +162,10 @@ FAKE int cuModuleGetFunction(void **function, void *, const char *name) {
   *function = state.functions.back().get();
   return checked("cuModuleGetFunction");
 }
+FAKE int cuFuncLoad(void *function) {
+  static_cast<FakeFunction *>(function)->loaded = true;
+  return checked("cuFuncLoad");
+}
 FAKE int cuFuncGetAttribute(int *value, int attribute, void *) {
   *value = attribute == 1 ? 400 : attribute == 4 ? 77 : 0;
   return checked("cuFuncGetAttribute");

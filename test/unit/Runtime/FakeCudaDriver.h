@@ -15,6 +15,7 @@
 struct FakeFunction {
   std::string name;
   std::map<int, int> attributes;
+  bool loaded = false;
 };
 
 struct FakeLaunch {

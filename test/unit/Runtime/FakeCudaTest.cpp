@@ -92,6 +92,7 @@ TEST_F(FakeCudaTest, TakesNumbersOfTheDriverAndRaisesLimits) {
   EXPECT_EQ(loaded->kernel(0).resources.registers, 77u);
   EXPECT_EQ(loaded->kernel(0).resources.staticSharedBytes, 400u);
   ASSERT_EQ(fake.functions.size(), 2u);
+  EXPECT_TRUE(fake.functions[0]->loaded && fake.functions[1]->loaded);
   EXPECT_EQ(fake.functions[0]->attributes,
             (std::map<int, int>{{8, 232448 - 400}}));
   EXPECT_EQ(fake.functions[1]->attributes,

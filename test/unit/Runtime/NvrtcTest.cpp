@@ -6,7 +6,12 @@
 #include "fusec/Runtime/Cuda/Nvrtc.h"
 #include "RuntimeTestUtils.h"
 
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+
 #include <cstdlib>
+#include <dlfcn.h>
+#include <thread>
 
 using namespace fusec::runtime;
 
@@ -217,6 +222,53 @@ TEST_F(NvrtcTest, EqualEntriesOfDifferentTextsAreKeptApart) {
   auto both = llvm::cantFail(
       some.compileAll({scaleKernel("k", "2.0f"), scaleKernel("k", "3.0f")}, 1));
   EXPECT_NE(both[0].module->ptx, both[1].module->ptx);
+}
+
+TEST_F(NvrtcTest, ThreadsShareACompiler) {
+  NvrtcOptions options;
+  options.fastCompile = true;
+  NvrtcCompiler shared = compiler(options);
+  std::vector<std::string> errors(4);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<Kernel> kernels = {
+          scaleKernel("common", "2.0f"),
+          scaleKernel("own" + std::to_string(t), "3.0f")};
+      for (int round = 0; round < 3; ++round)
+        errors[t] += text(shared.compileAll(kernels, 2));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(errors, std::vector<std::string>(4));
+  EXPECT_EQ(shared.statistics().hits + shared.statistics().compiled, 24u);
+}
+
+// The file that the loader chose for a library.
+static std::string fileOf(const Nvrtc &nvrtc) {
+  void *library = dlopen(nvrtc.path().c_str(), RTLD_NOW | RTLD_NOLOAD);
+  Dl_info info = {};
+  if (!library || !dladdr(dlsym(library, "nvrtcVersion"), &info))
+    return "";
+  return info.dli_fname;
+}
+
+// The layout of a Python wheel: a folder with nvidia/*/lib.
+TEST_F(NvrtcTest, IsFoundInASitePackagesFolder) {
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("fusec", folder));
+  std::string site = folder.str().str(), lib = site + "/nvidia/cu/lib";
+  ASSERT_FALSE(llvm::sys::fs::create_directories(lib));
+  std::string file =
+      lib + "/libnvrtc.so." + std::to_string(nvrtc->majorVersion());
+  ASSERT_FALSE(llvm::sys::fs::create_link(fileOf(*nvrtc), file));
+  NvrtcSearch search;
+  search.systemPlaces = false;
+  search.directories = {site};
+  auto found = Nvrtc::open(search);
+  ASSERT_TRUE(!!found) << llvm::toString(found.takeError());
+  EXPECT_EQ((*found)->path(), file);
+  llvm::sys::fs::remove_directories(site);
 }
 
 TEST_F(NvrtcTest, NothingToCompileIsFine) {

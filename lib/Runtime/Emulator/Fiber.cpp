@@ -91,6 +91,13 @@ Fiber::~Fiber() {
 #endif
 }
 
+void Fiber::adoptThread() {
+  // A worker may have run on another OS thread before.
+  stackLow = nullptr;
+  stackBytes = 0;
+  fakeStack = tsanFiber = nullptr;
+}
+
 void Fiber::setStack(char *low, size_t bytes) {
   stackLow = low;
   stackBytes = bytes;

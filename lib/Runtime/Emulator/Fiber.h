@@ -34,6 +34,8 @@ public:
   Fiber &operator=(const Fiber &) = delete;
   ~Fiber();
 
+  /// Makes this the running fibre of the calling OS thread, on its own stack.
+  void adoptThread();
   /// Gives the fibre its stack. Kept by the caller.
   void setStack(char *low, size_t bytes);
   /// Makes the next switch to this fibre call `entry` on an empty stack; what

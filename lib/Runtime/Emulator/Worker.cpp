@@ -63,6 +63,7 @@ llvm::Error Worker::run(LaunchState &launchState) {
     return error;
   Worker *outer = theWorker;
   theWorker = this;
+  main.adoptThread();
   const auto &grid = state->launch.grid;
   uint64_t blocks = uint64_t(grid[0]) * grid[1] * grid[2];
   while (!state->stop.load(std::memory_order_relaxed)) {

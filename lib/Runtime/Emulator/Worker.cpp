@@ -21,9 +21,13 @@ __attribute__((
 // thread may keep the others from running.
 static constexpr uint32_t kQuantum = 4096;
 
+// A kernel that is wrong everywhere ends early instead of describing itself.
+static constexpr uint64_t kFaultLimit = 100'000;
+
 void LaunchState::report(EmulatorReport report) {
   std::lock_guard<std::mutex> lock(mutex);
-  ++faults;
+  if (++faults >= kFaultLimit)
+    stop = true;
   if (reports.size() >= options.reportLimit)
     return;
   // One line usually fails in many threads: keep the first of each kind.

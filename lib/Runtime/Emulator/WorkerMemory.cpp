@@ -221,6 +221,11 @@ uint32_t Worker::sharedArray(const void *key, uint32_t bytes, int32_t line) {
           formatv("an array of {0} bytes: more than {1} bytes of static shared "
                   "memory",
                   bytes, kStaticSharedLimit));
+  if (offset + bytes > kSharedLimit)
+    fatal(EmulatorFault::InvalidArgument, line,
+          formatv("an array of {0} bytes: the block then has {1} bytes of "
+                  "shared memory, but at most {2} exist",
+                  bytes, offset + bytes, kSharedLimit));
   sharedUsed = offset + bytes;
   staticArrays.push_back({key, offset, bytes});
   return offset;

@@ -383,6 +383,28 @@ FUSEC_EXPORT(k))")
               EmulatorFault::InvalidArgument, 2);
 }
 
+TEST(Fault, SharedMemoryOfABlockIsLimited) {
+  KernelRun run(R"(FUSEC_KERNEL(k, 1)() {
+  FUSEC_SHARED(f32, s, 32);
+}
+FUSEC_EXPORT(k))");
+  run.good(1, 1, 232448 - 128);
+  expectFirst(run.faults(1, 1, 232448), EmulatorFault::InvalidArgument, 2);
+  EXPECT_EQ(llvm::toString(run.launch(1, 1, 232449)),
+            "kernel 'k' was launched with 232449 bytes of dynamic shared "
+            "memory; a block has at most 232448");
+}
+
+TEST(Fault, AKernelThatIsWrongEverywhereEndsEarly) {
+  std::vector<float> in(1);
+  KernelRun run(R"(FUSEC_KERNEL(k, 32)(const f32 *in) {
+  for (i32 i = 0; i < 100000000; ++i)
+    ld1(in, 1);
+}
+FUSEC_EXPORT(k))");
+  expectFirst(run.in(in).faults(1, 32), EmulatorFault::OutOfBounds, 3);
+}
+
 TEST(Fault, WatchdogEndsALaunch) {
   std::vector<uint32_t> flag(1, 0);
   KernelRun run(R"(FUSEC_KERNEL(k, 64)(u32 *flag) {

@@ -1,7 +1,8 @@
 //===- Worker.cpp - runs blocks on one OS thread --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scheduling, barriers and fault reports. Memory is in WorkerMemory.cpp, warp
+// Scheduling, barriers and fault reports. Memory is in WorkerMemory.cpp and
+// WorkerAtomic.cpp, warp
 // functions in WorkerWarp.cpp.
 //===----------------------------------------------------------------------===//
 #include "Worker.h"

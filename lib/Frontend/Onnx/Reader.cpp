@@ -5,28 +5,22 @@
 // malformed bytes by throwing. Parsing functions throw too (ReadFailure), and
 // `guarded` turns everything into llvm::Error at the boundary.
 //
-// `Context` keeps a stack of the messages being read. It is popped by hand, so
-// after a throw it still names the place of the fault.
+// One function a message kind, one case a field; Wire.h reads the values.
 //===----------------------------------------------------------------------===//
 #include "fusec/Frontend/Onnx/Reader.h"
+#include "Wire.h"
 #include "fusec/Support/File.h"
 
 #include "llvm/Support/Path.h"
 
-// Every accessor below is called after its wire type was checked, which is
-// what protozero's assertions ask for; they must not abort in any case.
-#define protozero_assert(x) ((void)0)
-#include <protozero/pbf_reader.hpp>
-
-#include <cstring>
 #include <new>
 
 using namespace fusec;
 using namespace fusec::onnx;
+using namespace fusec::onnx::wire;
 using llvm::Expected;
 using llvm::StringRef;
 using protozero::pbf_reader;
-using protozero::pbf_wire_type;
 
 namespace fusec::onnx {
 Attribute::Attribute() = default;
@@ -37,219 +31,8 @@ Attribute::~Attribute() = default;
 
 namespace {
 
-/// Our own complaint about the bytes.
-struct ReadFailure {
-  std::string message;
-};
-
-[[noreturn]] void fail(std::string message) {
-  throw ReadFailure{std::move(message)};
-}
-
-/// What is shared by all messages of one file.
-struct Context {
-  struct Frame {
-    const char *field;
-    size_t index;
-    bool repeated;
-  };
-
-  const char *begin;
-  const ReadLimits &limits;
-  const char *position;
-  std::vector<Frame> stack;
-  size_t nodes = 0;
-  size_t messages = 0;
-
-  Context(StringRef bytes, const ReadLimits &limits)
-      : begin(bytes.data()), limits(limits), position(bytes.data()) {}
-
-  std::string where() const {
-    std::string text = "at byte " + std::to_string(position - begin);
-    for (size_t i = 0; i < stack.size(); ++i) {
-      text += i == 0 ? ", in " : ".";
-      text += stack[i].field;
-      if (stack[i].repeated)
-        text += "[" + std::to_string(stack[i].index) + "]";
-    }
-    return text;
-  }
-};
-
-/// One message: steps through its fields and reads values of a checked wire
-/// type. Numbers follow protobuf: a repeated number may be packed or not.
-class Message {
-public:
-  Message(pbf_reader reader, Context &context)
-      : reader(reader), context(context) {}
-
-  /// Moves to the next field; false at the end of the message.
-  bool next() {
-    const char *at = reader.data().data();
-    if (reader.data().size() != 0) {
-      context.position = at;
-      // protozero keeps only the low half of a tag.
-      const char *peek = at;
-      if (protozero::decode_varint(&peek, at + reader.data().size()) >
-          UINT32_MAX)
-        fail("a field tag does not fit 32 bits");
-    }
-    return reader.next();
-  }
-
-  uint32_t tag() const { return reader.tag(); }
-  void skip() { reader.skip(); }
-
-  int64_t integer() {
-    expect(pbf_wire_type::varint, "an integer");
-    return reader.get_int64();
-  }
-
-  int32_t integer32() {
-    int64_t value = integer();
-    if (value < INT32_MIN || value > INT32_MAX)
-      fail("expected a 32-bit integer, found " + std::to_string(value));
-    return static_cast<int32_t>(value);
-  }
-
-  float real() {
-    expect(pbf_wire_type::fixed32, "a float");
-    return reader.get_float();
-  }
-
-  /// Bytes of any length.
-  StringRef bytes() {
-    expect(pbf_wire_type::length_delimited, "bytes");
-    auto view = reader.get_view();
-    return StringRef(view.data(), view.size());
-  }
-
-  /// A string whose length is capped.
-  StringRef name() {
-    StringRef text = bytes();
-    if (text.size() > context.limits.maxNameBytes)
-      fail("a name of " + std::to_string(text.size()) +
-           " bytes is above the limit of " +
-           std::to_string(context.limits.maxNameBytes));
-    return text;
-  }
-
-  void addName(std::vector<StringRef> &list) {
-    StringRef text = name();
-    if (list.size() >= context.limits.maxListLength)
-      fail("a list has more than " +
-           std::to_string(context.limits.maxListLength) + " entries");
-    list.push_back(text);
-  }
-
-  void addIntegers(std::vector<int64_t> &list, size_t maxLength = SIZE_MAX) {
-    addVarints(list, maxLength,
-               [](uint64_t raw) { return static_cast<int64_t>(raw); });
-  }
-
-  void addUnsigned(std::vector<uint64_t> &list) {
-    addVarints(list, SIZE_MAX, [](uint64_t raw) { return raw; });
-  }
-
-  void addIntegers32(std::vector<int32_t> &list) {
-    addVarints(list, SIZE_MAX, [](uint64_t raw) {
-      int64_t value = static_cast<int64_t>(raw);
-      if (value < INT32_MIN || value > INT32_MAX)
-        fail("expected 32-bit integers, found " + std::to_string(value));
-      return static_cast<int32_t>(value);
-    });
-  }
-
-  void addFloats(std::vector<float> &list) {
-    addFixed(list, pbf_wire_type::fixed32);
-  }
-  void addDoubles(std::vector<double> &list) {
-    addFixed(list, pbf_wire_type::fixed64);
-  }
-
-  /// Reads the current field as a message with `parse(Message, result)`.
-  template <typename T, typename Parse>
-  void message(const char *field, T &result, Parse parse) {
-    enter(field, 0, false, result, parse);
-  }
-
-  /// Appends the current field, a message, to `list`.
-  template <typename T, typename Parse>
-  void addMessage(const char *field, std::vector<T> &list, Parse parse) {
-    list.emplace_back();
-    enter(field, list.size() - 1, true, list.back(), parse);
-  }
-
-  Context &context_() { return context; }
-
-private:
-  void expect(pbf_wire_type type, const char *what) {
-    if (!reader.has_wire_type(type))
-      fail("expected " + std::string(what) + " in field " +
-           std::to_string(reader.tag()) + ", found wire type " +
-           std::to_string(static_cast<unsigned>(reader.wire_type())));
-  }
-
-  template <typename T, typename Parse>
-  void enter(const char *field, size_t index, bool repeated, T &result,
-             Parse parse) {
-    expect(pbf_wire_type::length_delimited, "a message");
-    if (context.stack.size() >= context.limits.maxDepth)
-      fail("messages are nested more than " +
-           std::to_string(context.limits.maxDepth) + " deep");
-    if (++context.messages > context.limits.maxMessages)
-      fail("more than " + std::to_string(context.limits.maxMessages) +
-           " messages");
-    pbf_reader body = reader.get_message();
-    context.stack.push_back({field, index, repeated});
-    Message inner(body, context);
-    parse(inner, result);
-    context.stack.pop_back();
-  }
-
-  template <typename T, typename Convert>
-  void addVarints(std::vector<T> &list, size_t maxLength, Convert convert) {
-    auto add = [&](uint64_t raw) {
-      if (list.size() >= maxLength)
-        fail("a list has more than " + std::to_string(maxLength) + " entries");
-      list.push_back(convert(raw));
-    };
-    if (reader.has_wire_type(pbf_wire_type::varint))
-      return add(reader.get_uint64());
-    StringRef packed = numbers();
-    const char *at = packed.begin();
-    while (at != packed.end())
-      add(protozero::decode_varint(&at, packed.end()));
-  }
-
-  template <typename T>
-  void addFixed(std::vector<T> &list, pbf_wire_type single) {
-    if (reader.has_wire_type(single)) {
-      if constexpr (sizeof(T) == 4)
-        list.push_back(reader.get_float());
-      else
-        list.push_back(reader.get_double());
-      return;
-    }
-    StringRef packed = numbers();
-    if (packed.size() % sizeof(T) != 0)
-      fail("a packed list of " + std::to_string(packed.size()) +
-           " bytes is not a whole number of elements");
-    size_t old = list.size();
-    list.resize(old + packed.size() / sizeof(T));
-    if (!packed.empty())
-      std::memcpy(list.data() + old, packed.data(), packed.size());
-  }
-
-  StringRef numbers() {
-    expect(pbf_wire_type::length_delimited, "numbers");
-    auto view = reader.get_view();
-    return StringRef(view.data(), view.size());
-  }
-
-  pbf_reader reader;
-  Context &context;
-};
+// clang-format off
+// One line a field reads as the table that it is.
 
 //===----------------------------------------------------------------------===//
 // Messages, leaves first
@@ -258,14 +41,9 @@ private:
 void parsePair(Message &m, StringPair &out) {
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      out.key = m.name();
-      break;
-    case 2:
-      out.value = m.bytes();
-      break;
-    default:
-      m.skip();
+    case 1: out.key = m.name(); break;
+    case 2: out.value = m.bytes(); break;
+    default: m.skip();
     }
   }
 }
@@ -285,46 +63,22 @@ void parseSegment(Message &m, bool &present) {
 void parseTensor(Message &m, Tensor &out) {
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      m.addIntegers(out.dims, m.context_().limits.maxRank);
-      break;
-    case 2:
-      out.dataType = static_cast<DataType>(m.integer32());
-      break;
-    case 3:
-      m.message("segment", out.hasSegment, parseSegment);
-      break;
-    case 4:
-      m.addFloats(out.floatData);
-      break;
-    case 5:
-      m.addIntegers32(out.int32Data);
-      break;
+    case 1: m.addIntegers(out.dims, m.shared().limits.maxRank); break;
+    case 2: out.dataType = static_cast<DataType>(m.integer32()); break;
+    case 3: m.message("segment", out.hasSegment, parseSegment); break;
+    case 4: m.addFloats(out.floatData); break;
+    case 5: m.addIntegers32(out.int32Data); break;
     case 6:
       m.bytes();
       ++out.stringCount;
       break;
-    case 7:
-      m.addIntegers(out.int64Data);
-      break;
-    case 8:
-      out.name = m.name();
-      break;
-    case 9:
-      out.rawData = m.bytes();
-      break;
-    case 10:
-      m.addDoubles(out.doubleData);
-      break;
-    case 11:
-      m.addUnsigned(out.uint64Data);
-      break;
-    case 12:
-      m.bytes();
-      break; // doc_string
-    case 13:
-      m.addMessage("external_data", out.externalData, parsePair);
-      break;
+    case 7: m.addIntegers(out.int64Data); break;
+    case 8: out.name = m.name(); break;
+    case 9: out.rawData = m.bytes(); break;
+    case 10: m.addDoubles(out.doubleData); break;
+    case 11: m.addUnsigned(out.uint64Data); break;
+    case 12: m.bytes(); break; // doc_string
+    case 13: m.addMessage("external_data", out.externalData, parsePair); break;
     case 14: {
       int32_t location = m.integer32();
       if (location != 0 && location != 1)
@@ -333,8 +87,7 @@ void parseTensor(Message &m, Tensor &out) {
       out.external = location == 1;
       break;
     }
-    default:
-      m.skip(); // 16: metadata
+    default: m.skip(); // 16: metadata
     }
   }
 }
@@ -342,17 +95,10 @@ void parseTensor(Message &m, Tensor &out) {
 void parseSparseTensor(Message &m, SparseTensor &out) {
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      m.message("values", out.values, parseTensor);
-      break;
-    case 2:
-      m.message("indices", out.indices, parseTensor);
-      break;
-    case 3:
-      m.addIntegers(out.dims, m.context_().limits.maxRank);
-      break;
-    default:
-      m.skip();
+    case 1: m.message("values", out.values, parseTensor); break;
+    case 2: m.message("indices", out.indices, parseTensor); break;
+    case 3: m.addIntegers(out.dims, m.shared().limits.maxRank); break;
+    default: m.skip();
     }
   }
 }
@@ -368,8 +114,7 @@ void parseDimension(Message &m, Dimension &out) {
       out.symbol = m.name();
       out.value.reset();
       break;
-    default:
-      m.skip();
+    default: m.skip();
     }
   }
 }
@@ -380,9 +125,9 @@ void parseShape(Message &m, std::vector<Dimension> &out) {
       m.skip();
       continue;
     }
-    if (out.size() >= m.context_().limits.maxRank)
+    if (out.size() >= m.shared().limits.maxRank)
       fail("a shape has more than " +
-           std::to_string(m.context_().limits.maxRank) + " dimensions");
+           std::to_string(m.shared().limits.maxRank) + " dimensions");
     m.addMessage("dim", out, parseDimension);
   }
 }
@@ -390,14 +135,9 @@ void parseShape(Message &m, std::vector<Dimension> &out) {
 void parseTensorType(Message &m, Type &out) {
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      out.elementType = static_cast<DataType>(m.integer32());
-      break;
-    case 2:
-      m.message("shape", out.shape.emplace(), parseShape);
-      break;
-    default:
-      m.skip();
+    case 1: out.elementType = static_cast<DataType>(m.integer32()); break;
+    case 2: m.message("shape", out.shape.emplace(), parseShape); break;
+    default: m.skip();
     }
   }
 }
@@ -434,8 +174,7 @@ void parseType(Message &m, Type &out) {
       start(Type::Kind::Optional);
       m.message("optional_type", unused, parseDropped);
       break;
-    default:
-      m.skip();
+    default: m.skip();
     }
   }
 }
@@ -443,14 +182,9 @@ void parseType(Message &m, Type &out) {
 void parseValueInfo(Message &m, ValueInfo &out) {
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      out.name = m.name();
-      break;
-    case 2:
-      m.message("type", out.type, parseType);
-      break;
-    default:
-      m.skip();
+    case 1: out.name = m.name(); break;
+    case 2: m.message("type", out.type, parseType); break;
+    default: m.skip();
     }
   }
 }
@@ -458,14 +192,9 @@ void parseValueInfo(Message &m, ValueInfo &out) {
 void parseOpset(Message &m, OpsetId &out) {
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      out.domain = m.name();
-      break;
-    case 2:
-      out.version = m.integer();
-      break;
-    default:
-      m.skip();
+    case 1: out.domain = m.name(); break;
+    case 2: out.version = m.integer(); break;
+    default: m.skip();
     }
   }
 }
@@ -480,28 +209,17 @@ void parseGraph(Message &m, Graph &out);
 /// leave it out.
 AttributeType inferAttributeType(const Attribute &a, uint32_t lastValueTag) {
   switch (lastValueTag) {
-  case 2:
-    return AttributeType::Float;
-  case 3:
-    return AttributeType::Int;
-  case 4:
-    return AttributeType::String;
-  case 5:
-    return AttributeType::Tensor;
-  case 6:
-    return AttributeType::Graph;
-  case 7:
-    return AttributeType::Floats;
-  case 8:
-    return AttributeType::Ints;
-  case 9:
-    return AttributeType::Strings;
-  case 10:
-    return AttributeType::Tensors;
-  case 11:
-    return AttributeType::Graphs;
-  default:
-    return AttributeType::Undefined;
+  case 2: return AttributeType::Float;
+  case 3: return AttributeType::Int;
+  case 4: return AttributeType::String;
+  case 5: return AttributeType::Tensor;
+  case 6: return AttributeType::Graph;
+  case 7: return AttributeType::Floats;
+  case 8: return AttributeType::Ints;
+  case 9: return AttributeType::Strings;
+  case 10: return AttributeType::Tensors;
+  case 11: return AttributeType::Graphs;
+  default: return AttributeType::Undefined;
   }
 }
 
@@ -511,18 +229,10 @@ void parseAttribute(Message &m, Attribute &out) {
     if (m.tag() >= 2 && m.tag() <= 11)
       lastValueTag = m.tag();
     switch (m.tag()) {
-    case 1:
-      out.name = m.name();
-      break;
-    case 2:
-      out.f = m.real();
-      break;
-    case 3:
-      out.i = m.integer();
-      break;
-    case 4:
-      out.s = m.bytes();
-      break;
+    case 1: out.name = m.name(); break;
+    case 2: out.f = m.real(); break;
+    case 3: out.i = m.integer(); break;
+    case 4: out.s = m.bytes(); break;
     case 5:
       out.t = std::make_unique<Tensor>();
       m.message("t", *out.t, parseTensor);
@@ -531,33 +241,15 @@ void parseAttribute(Message &m, Attribute &out) {
       out.g = std::make_unique<Graph>();
       m.message("g", *out.g, parseGraph);
       break;
-    case 7:
-      m.addFloats(out.floats);
-      break;
-    case 8:
-      m.addIntegers(out.ints);
-      break;
-    case 9:
-      m.addName(out.strings);
-      break;
-    case 10:
-      m.addMessage("tensors", out.tensors, parseTensor);
-      break;
-    case 11:
-      m.addMessage("graphs", out.graphs, parseGraph);
-      break;
-    case 14:
-      m.message("tp", out.types.emplace_back(), parseType);
-      break;
-    case 15:
-      m.addMessage("type_protos", out.types, parseType);
-      break;
-    case 20:
-      out.type = static_cast<AttributeType>(m.integer32());
-      break;
-    case 21:
-      out.refName = m.name();
-      break;
+    case 7: m.addFloats(out.floats); break;
+    case 8: m.addIntegers(out.ints); break;
+    case 9: m.addName(out.strings); break;
+    case 10: m.addMessage("tensors", out.tensors, parseTensor); break;
+    case 11: m.addMessage("graphs", out.graphs, parseGraph); break;
+    case 14: m.message("tp", out.types.emplace_back(), parseType); break;
+    case 15: m.addMessage("type_protos", out.types, parseType); break;
+    case 20: out.type = static_cast<AttributeType>(m.integer32()); break;
+    case 21: out.refName = m.name(); break;
     case 22:
       m.message("sparse_tensor", out.sparseTensors.emplace_back(),
                 parseSparseTensor);
@@ -565,8 +257,7 @@ void parseAttribute(Message &m, Attribute &out) {
     case 23:
       m.addMessage("sparse_tensors", out.sparseTensors, parseSparseTensor);
       break;
-    default:
-      m.skip();
+    default: m.skip();
     }
   }
   if (out.type == AttributeType::Undefined && out.refName.empty())
@@ -574,24 +265,16 @@ void parseAttribute(Message &m, Attribute &out) {
 }
 
 void parseNode(Message &m, Node &out) {
-  Context &context = m.context_();
+  Context &context = m.shared();
   if (++context.nodes > context.limits.maxNodes)
     fail("more than " + std::to_string(context.limits.maxNodes) + " nodes");
   int unused;
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      m.addName(out.inputs);
-      break;
-    case 2:
-      m.addName(out.outputs);
-      break;
-    case 3:
-      out.name = m.name();
-      break;
-    case 4:
-      out.opType = m.name();
-      break;
+    case 1: m.addName(out.inputs); break;
+    case 2: m.addName(out.outputs); break;
+    case 3: out.name = m.name(); break;
+    case 4: out.opType = m.name(); break;
     case 5:
       if (out.attributes.size() >= context.limits.maxAttributesPerNode)
         fail("a node has more than " +
@@ -599,17 +282,10 @@ void parseNode(Message &m, Node &out) {
              " attributes");
       m.addMessage("attribute", out.attributes, parseAttribute);
       break;
-    case 7:
-      out.domain = m.name();
-      break;
-    case 8:
-      out.overload = m.name();
-      break;
-    case 10:
-      m.message("device_configurations", unused, parseDropped);
-      break;
-    default:
-      m.skip(); // 6: doc_string, 9: metadata
+    case 7: out.domain = m.name(); break;
+    case 8: out.overload = m.name(); break;
+    case 10: m.message("device_configurations", unused, parseDropped); break;
+    default: m.skip(); // 6: doc_string, 9: metadata
     }
   }
 }
@@ -618,36 +294,19 @@ void parseGraph(Message &m, Graph &out) {
   int unused;
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      m.addMessage("node", out.nodes, parseNode);
-      break;
-    case 2:
-      out.name = m.name();
-      break;
-    case 5:
-      m.addMessage("initializer", out.initializers, parseTensor);
-      break;
-    case 11:
-      m.addMessage("input", out.inputs, parseValueInfo);
-      break;
-    case 12:
-      m.addMessage("output", out.outputs, parseValueInfo);
-      break;
-    case 13:
-      m.addMessage("value_info", out.valueInfos, parseValueInfo);
-      break;
-    case 14:
-      m.message("quantization_annotation", unused, parseDropped);
-      break;
+    case 1: m.addMessage("node", out.nodes, parseNode); break;
+    case 2: out.name = m.name(); break;
+    case 5: m.addMessage("initializer", out.initializers, parseTensor); break;
+    case 11: m.addMessage("input", out.inputs, parseValueInfo); break;
+    case 12: m.addMessage("output", out.outputs, parseValueInfo); break;
+    case 13: m.addMessage("value_info", out.valueInfos, parseValueInfo); break;
+    case 14: m.message("quantization_annotation", unused, parseDropped); break;
     case 15:
       m.addMessage("sparse_initializer", out.sparseInitializers,
                    parseSparseTensor);
       break;
-    case 16:
-      m.addMessage("metadata_props", out.metadata, parsePair);
-      break;
-    default:
-      m.skip(); // 10: doc_string
+    case 16: m.addMessage("metadata_props", out.metadata, parsePair); break;
+    default: m.skip(); // 10: doc_string
     }
   }
 }
@@ -655,38 +314,19 @@ void parseGraph(Message &m, Graph &out) {
 void parseFunction(Message &m, Function &out) {
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      out.name = m.name();
-      break;
-    case 4:
-      m.addName(out.inputs);
-      break;
-    case 5:
-      m.addName(out.outputs);
-      break;
-    case 6:
-      m.addName(out.attributes);
-      break;
-    case 7:
-      m.addMessage("node", out.nodes, parseNode);
-      break;
-    case 9:
-      m.addMessage("opset_import", out.opsets, parseOpset);
-      break;
-    case 10:
-      out.domain = m.name();
-      break;
+    case 1: out.name = m.name(); break;
+    case 4: m.addName(out.inputs); break;
+    case 5: m.addName(out.outputs); break;
+    case 6: m.addName(out.attributes); break;
+    case 7: m.addMessage("node", out.nodes, parseNode); break;
+    case 9: m.addMessage("opset_import", out.opsets, parseOpset); break;
+    case 10: out.domain = m.name(); break;
     case 11:
       m.addMessage("attribute_proto", out.attributeDefaults, parseAttribute);
       break;
-    case 12:
-      m.addMessage("value_info", out.valueInfos, parseValueInfo);
-      break;
-    case 13:
-      out.overload = m.name();
-      break;
-    default:
-      m.skip(); // 8: doc_string, 14: metadata
+    case 12: m.addMessage("value_info", out.valueInfos, parseValueInfo); break;
+    case 13: out.overload = m.name(); break;
+    default: m.skip(); // 8: doc_string, 14: metadata
     }
   }
 }
@@ -696,41 +336,22 @@ void parseModelMessage(Message &m, Model &out) {
   bool hasGraph = false;
   while (m.next()) {
     switch (m.tag()) {
-    case 1:
-      out.irVersion = m.integer();
-      break;
-    case 2:
-      out.producerName = m.name();
-      break;
-    case 3:
-      out.producerVersion = m.name();
-      break;
-    case 4:
-      out.domain = m.name();
-      break;
+    case 1: out.irVersion = m.integer(); break;
+    case 2: out.producerName = m.name(); break;
+    case 3: out.producerVersion = m.name(); break;
+    case 4: out.domain = m.name(); break;
     case 7:
       if (hasGraph)
         fail("expected one graph, found a second");
       hasGraph = true;
       m.message("graph", out.graph, parseGraph);
       break;
-    case 8:
-      m.addMessage("opset_import", out.opsets, parseOpset);
-      break;
-    case 14:
-      m.addMessage("metadata_props", out.metadata, parsePair);
-      break;
-    case 20:
-      m.message("training_info", unused, parseDropped);
-      break;
-    case 25:
-      m.addMessage("functions", out.functions, parseFunction);
-      break;
-    case 26:
-      m.message("configuration", unused, parseDropped);
-      break;
-    default:
-      m.skip(); // 5: model_version, 6: doc_string
+    case 8: m.addMessage("opset_import", out.opsets, parseOpset); break;
+    case 14: m.addMessage("metadata_props", out.metadata, parsePair); break;
+    case 20: m.message("training_info", unused, parseDropped); break;
+    case 25: m.addMessage("functions", out.functions, parseFunction); break;
+    case 26: m.message("configuration", unused, parseDropped); break;
+    default: m.skip(); // 5: model_version, 6: doc_string
     }
   }
   if (!hasGraph)
@@ -738,6 +359,8 @@ void parseModelMessage(Message &m, Model &out) {
   if (out.opsets.empty())
     fail("the model imports no operator set");
 }
+
+// clang-format on
 
 //===----------------------------------------------------------------------===//
 // The boundary

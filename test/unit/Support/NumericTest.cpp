@@ -101,10 +101,11 @@ TEST(Numeric, F32AgreesWithTheHardware) {
   auto check = [](double value) {
     float expected = static_cast<float>(value);
     uint64_t bits = encodeFloat(DType::F32, value);
-    if (std::isnan(value))
+    if (std::isnan(value)) {
       ASSERT_TRUE(std::isnan(std::bit_cast<float>(uint32_t(bits))));
-    else
+    } else {
       ASSERT_EQ(bits, std::bit_cast<uint32_t>(expected)) << value;
+    }
   };
   for (int i = 0; i < 200000; ++i) {
     check(std::bit_cast<double>(random()));
@@ -113,8 +114,9 @@ TEST(Numeric, F32AgreesWithTheHardware) {
                      static_cast<int>(random() % 290) - 155));
     uint32_t bits = static_cast<uint32_t>(random());
     float f = std::bit_cast<float>(bits);
-    if (!std::isnan(f))
+    if (!std::isnan(f)) {
       ASSERT_EQ(decodeFloat(DType::F32, bits), f);
+    }
   }
   for (double v : {0.0, -0.0, kInf, -kInf, kNaN, 0x1p-149, 0x1p-150, 0x1.8p-150,
                    0x1.fffffefp127, 0x1.ffffffp127})

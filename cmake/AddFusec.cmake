@@ -93,6 +93,10 @@ function(add_fusec_unittest name)
   add_dependencies(${name} fusec-headers)
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest GTest::gtest_main)
   if(ARG_PCH)
+    # The header is compiled as for libraries: -fPIC, where CMake gives
+    # executables -fPIE.
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
     fusec_target_pch(${name})
   endif()
   add_dependencies(fusec-unit-tests ${name})

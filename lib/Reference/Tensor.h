@@ -35,8 +35,8 @@ struct Tensor {
   llvm::Expected<HostTensor> toHost(bool wide) const;
 
   /// Rounds floats to their type (not if `wide`) and wraps integers to their
-  /// width. Float8 overflow saturates; an infinity stays where the type has
-  /// one.
+  /// width. Float8 overflow saturates, but what is infinite in f32 becomes
+  /// infinite in f8e5m2, as float8 is computed in f32.
   void normalize(bool wide);
 };
 

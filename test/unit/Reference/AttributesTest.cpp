@@ -1,0 +1,88 @@
+//===- AttributesTest.cpp - constants as host tensors ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Reference/Attributes.h"
+#include "ReferenceTestUtils.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/MLIRContext.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::reference;
+using namespace fusec::reference::test;
+
+TEST(Attributes, RoundTripOfEveryType) {
+  MLIRContext context;
+  std::vector<DType> types(std::begin(kFloats), std::end(kFloats));
+  types.insert(types.end(), std::begin(kIntegers), std::end(kIntegers));
+  types.push_back(DType::Bool);
+  for (DType dtype : types) {
+    HostTensor x = specialValues(dtype);
+    auto back = toHostTensor(toAttribute(x, &context));
+    ASSERT_TRUE(static_cast<bool>(back)) << llvm::toString(back.takeError());
+    EXPECT_EQ(*back->bytes, *x.bytes) << name(dtype).str();
+    EXPECT_EQ(back->shape, x.shape);
+  }
+}
+
+TEST(Attributes, SplatsAndEmpties) {
+  MLIRContext context;
+  DenseElementsAttr splat =
+      toAttribute(reals(DType::F16, {2, 3}, {7, 7, 7, 7, 7, 7}), &context);
+  EXPECT_TRUE(splat.isSplat());
+  EXPECT_EQ(asReals(*toHostTensor(splat)), (std::vector<double>(6, 7.0)));
+  // Zeros of both signs are not one value.
+  EXPECT_FALSE(
+      toAttribute(reals(DType::F32, {2}, {0.0, -0.0}), &context).isSplat());
+  DenseElementsAttr empty =
+      toAttribute(wholes(DType::U8, {0, 4}, {}), &context);
+  auto back = toHostTensor(empty);
+  ASSERT_TRUE(static_cast<bool>(back));
+  EXPECT_EQ(back->shape, (std::vector<int64_t>{0, 4}));
+}
+
+TEST(Attributes, Resources) {
+  MLIRContext context;
+  Builder builder(&context);
+  auto type = RankedTensorType::get(
+      {3}, builder.getIntegerType(16, /*isSigned=*/false));
+  uint16_t values[] = {1, 65535, 7};
+  auto make = [&](StringRef name, size_t bytes) {
+    return DenseResourceElementsAttr::get(
+        type, name,
+        HeapAsmResourceBlob::allocateAndCopyWithAlign(
+            ArrayRef<char>(reinterpret_cast<char *>(values), bytes), 8));
+  };
+  auto tensor = toHostTensor(make("good", 6));
+  ASSERT_TRUE(static_cast<bool>(tensor)) << llvm::toString(tensor.takeError());
+  EXPECT_EQ(asWholes(*tensor), (std::vector<int64_t>{1, 65535, 7}));
+  EXPECT_EQ(llvm::toString(toHostTensor(make("short", 4)).takeError()),
+            "the constant's resource must have 6 bytes, found 4");
+}
+
+TEST(Attributes, RefusesOtherTypes) {
+  MLIRContext context;
+  Builder builder(&context);
+  auto index =
+      DenseElementsAttr::get(RankedTensorType::get({1}, builder.getIndexType()),
+                             builder.getIndexAttr(1));
+  EXPECT_EQ(llvm::toString(toHostTensor(index).takeError()),
+            "the constant is no tensor of a fusec element type");
+  auto big = DenseElementsAttr::get(
+      RankedTensorType::get({1 << 20}, builder.getF32Type()), 1.0f);
+  auto capped = toHostTensor(big, /*maxBytes=*/1024);
+  EXPECT_FALSE(static_cast<bool>(capped));
+  llvm::consumeError(capped.takeError());
+}
+
+TEST(Attributes, ConstantsEvaluate) {
+  Graph graph("func.func @f() -> tensor<3xi4> {\n"
+              "  %0 = graph.constant dense<[-8, 7, -1]> : tensor<3xi4>\n"
+              "  return %0 : tensor<3xi4>\n}\n");
+  auto results = run(graph, {});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(asWholes(results[0]), (std::vector<int64_t>{-8, 7, -1}));
+}

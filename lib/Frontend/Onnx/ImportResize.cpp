@@ -17,7 +17,8 @@ namespace {
 /// What a resize does on one axis.
 struct AxisPlan {
   int64_t axis, in, out;
-  double scale; // as given, or out / in
+  double scale;   // as given, or out / in
+  double resized; // in * scale before rounding to out
 };
 
 /// The attributes of a resize.
@@ -29,16 +30,16 @@ struct Modes {
 /// The source position of output position `i`.
 static double sourceOf(const AxisPlan &p, const std::string &mode, int64_t i) {
   double x = static_cast<double>(i);
-  double in = static_cast<double>(p.in), out = static_cast<double>(p.out);
+  double in = static_cast<double>(p.in);
   if (mode == "asymmetric")
     return x / p.scale;
   if (mode == "align_corners")
-    return p.out == 1 ? 0 : x * (in - 1) / (out - 1);
+    return p.resized == 1 ? 0 : x * (in - 1) / (p.resized - 1);
   if (mode == "pytorch_half_pixel" && p.out == 1)
     return 0;
   if (mode == "half_pixel_symmetric") {
     // The result keeps the centre of the input though `out` was rounded.
-    double adjustment = out / (p.scale * in);
+    double adjustment = static_cast<double>(p.out) / p.resized;
     double offset = in / 2 * (1 - adjustment);
     return offset + (x + 0.5) / p.scale - 0.5;
   }
@@ -137,11 +138,12 @@ static std::optional<std::vector<double>> constScales(Operator &op,
 static std::optional<AxisPlan> planScale(Operator &op, const Val &x,
                                          int64_t axis, double scale) {
   int64_t in = x.shape[axis];
-  double out = std::floor(static_cast<double>(in) * scale);
-  if (!op.require(scale > 0 && out >= 0 && out < 0x1p40,
+  double resized = static_cast<double>(in) * scale;
+  if (!op.require(scale > 0 && resized < 0x1p40,
                   "unsupported scale of axis " + llvm::Twine(axis)))
     return std::nullopt;
-  return AxisPlan{axis, in, static_cast<int64_t>(out), scale};
+  return AxisPlan{axis, in, static_cast<int64_t>(std::floor(resized)), scale,
+                  resized};
 }
 
 /// Plans from sizes under keep_aspect_ratio_policy.
@@ -160,14 +162,15 @@ planSizes(Operator &op, const Val &x, DimsRef axes, DimsRef sizes) {
       return std::nullopt;
     double scale = static_cast<double>(sizes[i]) / static_cast<double>(in);
     common = larger ? std::max(common, scale) : std::min(common, scale);
-    plans.push_back({axes[i], in, sizes[i], scale});
+    plans.push_back(
+        {axes[i], in, sizes[i], scale, static_cast<double>(sizes[i])});
   }
   if (policy == "stretch")
     return plans;
   for (AxisPlan &p : plans) {
     p.scale = common;
-    p.out = static_cast<int64_t>(
-        std::floor(static_cast<double>(p.in) * common + 0.5));
+    p.resized = static_cast<double>(p.in) * common;
+    p.out = static_cast<int64_t>(std::floor(p.resized + 0.5));
   }
   return plans;
 }

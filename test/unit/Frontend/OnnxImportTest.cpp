@@ -742,6 +742,20 @@ TEST(OnnxImport, ResizeNearestTakesTheRightNeighbours) {
   EXPECT_EQ(resized("half_pixel", "floor", 5, 3), (Ints{0, 2, 3}));
 }
 
+TEST(OnnxImport, AlignedCornersUseTheSizeBeforeRounding) {
+  // 4 * 0.6 = 2.4: element 1 of 2 is at 3 / 1.4, not at 3.
+  GraphSpec graph;
+  graph.nodes = {
+      node("Resize", {"a", "", "f"}, {"y"},
+           {stringAttr("coordinate_transformation_mode", "align_corners")})};
+  graph.initializers = {i64("a", {0, 1, 2, 3}),
+                        rawTensor<float>({1}, kFloat, {0.6f}, "f")};
+  graph.outputs = {valueInfo("y", kInt64, {})};
+  Imported m = import(model(graph.proto()));
+  ASSERT_TRUE(bool(m.module)) << m.error;
+  EXPECT_EQ(m.constantResult(), (Ints{0, 2}));
+}
+
 TEST(OnnxImport, EveryRegisteredOperatorSurvivesBareNodes) {
   // No attributes and 0 to 4 inputs of odd shapes: an error or a module.
   std::vector<llvm::StringRef> names = supportedOperators();

@@ -70,6 +70,7 @@ static bool sameShapes(Operands operands) {
          operands[2]->shape == operands[0]->shape;
 }
 
+/// A NaN quotient counts as 0 where the result is an integer.
 static Results quantizeKernel(Operation *op, Operands operands,
                               Context &context) {
   const Tensor &x = *operands[0], &scale = *operands[1],
@@ -85,9 +86,10 @@ static Results quantizeKernel(Operation *op, Operands operands,
     if (result->isReal())
       result->real[i] = realToReal(quotient, to, /*saturate=*/true);
     else // The sum is exact in f64 wherever it does not saturate.
-      result->whole[i] = realToWhole(
-          std::nearbyint(quotient) + static_cast<double>(zeroPoint.whole[i]),
-          to);
+      result->whole[i] =
+          realToWhole((std::isnan(quotient) ? 0.0 : std::nearbyint(quotient)) +
+                          static_cast<double>(zeroPoint.whole[i]),
+                      to);
   }
   return single(std::move(*result));
 }

@@ -289,6 +289,20 @@ TEST(SpecialValues, Casts) {
   }
 }
 
+TEST(SpecialValues, Quantize) {
+  Graph graph({"tensor<8xf32>", "tensor<8xf32>", "tensor<8xui8>"},
+              "tensor<8xui8>",
+              "graph.quantize %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, "
+              "tensor<8xui8> -> tensor<8xui8>");
+  auto results = run(
+      graph, {reals(DType::F32, {8}, {nan_, inf, -inf, 0.5, 1.5, 2.5, -10, 0}),
+              reals(DType::F32, {8}, {1, 1, 1, 1, 1, 1, 1, 0}),
+              wholes(DType::U8, {8}, {3, 3, 3, 3, 3, 3, 3, 3})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(asWholes(results[0]),
+            (std::vector<int64_t>{3, 255, 0, 3, 5, 5, 0, 3}));
+}
+
 TEST(SpecialValues, WideKeepsFloatsAndCastsRound) {
   Graph graph(
       "func.func @f(%x: tensor<1xf16>) -> (tensor<1xf16>, tensor<1xbf16>) {\n"

@@ -35,7 +35,11 @@ Value QuantizeOp::buildScalar(ElementBuilder &builder, ValueRange args) {
       widen(builder, args[0], compute), widen(builder, args[1], compute));
   if (isFloat8(element))
     return builder.convert(quotient, compute, element);
-  Value rounded = builder.make<math::RoundEvenOp>(quotient);
+  // NaN counts as 0, so it becomes the zero point.
+  Value isNan = builder.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, quotient,
+                                            quotient);
+  Value number = builder.select(isNan, builder.zero(compute), quotient);
+  Value rounded = builder.make<math::RoundEvenOp>(number);
   // Results above 16 bits need f64 for the sum to be exact near the limits.
   Type sumType = compute;
   if (element.getIntOrFloatBitWidth() > 16)

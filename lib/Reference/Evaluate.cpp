@@ -44,12 +44,17 @@ int64_t Context::steps(ArrayRef<int64_t> sizes) {
   return product;
 }
 
+int64_t Context::bytesLeft() const {
+  return std::min(limits.maxTensorBytes,
+                  std::max<int64_t>(limits.maxLiveBytes - live, 0));
+}
+
 Expected<Tensor> Context::create(Value result, ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(result.getType());
   std::optional<DType> dtype = graph::toDType(type.getElementType());
   if (!dtype)
     return llvm::createStringError("the result has no fusec element type");
-  return Tensor::create(*dtype, shape, limits.maxTensorBytes);
+  return Tensor::create(*dtype, shape, bytesLeft());
 }
 
 Expected<Tensor> Context::create(Value result) {
@@ -66,17 +71,40 @@ Expected<Tensor> Context::create(Value result) {
 namespace {
 using TensorRef = std::shared_ptr<const Tensor>;
 
-/// Tensors of the values of one running block.
-struct Scope {
-  const Scope *parent = nullptr;
-  llvm::DenseMap<Value, TensorRef> tensors;
+int64_t bytesOf(const Tensor &tensor) { return 8 * tensor.elements(); }
 
+/// Tensors of the values of one running block; counts their bytes in `live`.
+class Scope {
+public:
+  Scope(const Scope *parent, int64_t &live) : parent(parent), live(live) {}
+  Scope(const Scope &) = delete;
+  ~Scope() {
+    for (auto &[value, tensor] : tensors)
+      live -= bytesOf(*tensor);
+  }
+
+  void set(Value value, Tensor tensor) {
+    live += bytesOf(tensor);
+    tensors[value] = std::make_shared<const Tensor>(std::move(tensor));
+  }
+  void erase(Value value) {
+    auto found = tensors.find(value);
+    if (found == tensors.end())
+      return;
+    live -= bytesOf(*found->second);
+    tensors.erase(found);
+  }
   TensorRef find(Value value) const {
     for (const Scope *scope = this; scope; scope = scope->parent)
       if (TensorRef tensor = scope->tensors.lookup(value))
         return tensor;
     return nullptr;
   }
+
+private:
+  const Scope *parent;
+  int64_t &live;
+  llvm::DenseMap<Value, TensorRef> tensors;
 };
 
 /// For each op of `block`, the values of the block that nothing after it needs.
@@ -161,15 +189,14 @@ Evaluator::runBlock(Block &block, std::vector<Tensor> arguments) {
   if (arguments.size() != block.getNumArguments())
     return llvm::createStringError("expected %u arguments, found %zu",
                                    block.getNumArguments(), arguments.size());
-  Scope scope;
-  scope.parent = innermost;
+  Scope scope(innermost, live);
   for (auto [i, argument, value] :
        llvm::enumerate(block.getArguments(), arguments)) {
     if (!fits(value, argument.getType()))
       return llvm::createStringError(
           llvm::Twine("argument ") + llvm::Twine(i) + " must be " +
           describe(argument.getType()) + ", found " + describe(value));
-    scope.tensors[argument] = std::make_shared<const Tensor>(std::move(value));
+    scope.set(argument, std::move(value));
   }
   auto dying = lastUses(block);
   llvm::SaveAndRestore<const Scope *> enter(innermost, &scope);
@@ -192,10 +219,10 @@ Evaluator::runBlock(Block &block, std::vector<Tensor> arguments) {
     if (!results)
       return results;
     for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results))
-      scope.tensors[value] = std::make_shared<const Tensor>(std::move(tensor));
+      scope.set(value, std::move(tensor));
     if (auto found = dying.find(&op); found != dying.end())
       for (Value value : found->second)
-        scope.tensors.erase(value);
+        scope.erase(value);
   }
   return llvm::createStringError("a block has no terminator");
 }

@@ -38,6 +38,9 @@ public:
   /// Zeros of the shape of `result`, whose type must be static.
   llvm::Expected<Tensor> create(mlir::Value result);
 
+  /// The largest tensor that may be made now.
+  int64_t bytesLeft() const;
+
   /// Runs the only block of `region` and gives what its terminator takes.
   /// Values from outside the region are visible.
   virtual llvm::Expected<std::vector<Tensor>>
@@ -45,6 +48,9 @@ public:
 
 protected:
   explicit Context(const EvaluateOptions &options) : limits(options) {}
+
+  /// Bytes of the tensors that running blocks hold.
+  int64_t live = 0;
 
 private:
   EvaluateOptions limits;

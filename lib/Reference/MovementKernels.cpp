@@ -35,7 +35,7 @@ static void spreadStrided(const Tensor &source, Tensor &result,
 }
 
 static Results constantKernel(Operation *op, Operands, Context &context) {
-  int64_t maxBytes = context.options().maxTensorBytes;
+  int64_t maxBytes = context.bytesLeft();
   Expected<HostTensor> host =
       toHostTensor(cast<graph::ConstantOp>(op).getValue(), maxBytes);
   if (!host)

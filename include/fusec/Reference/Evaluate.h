@@ -26,6 +26,8 @@ struct EvaluateOptions {
   int64_t maxSteps = int64_t(1) << 38;
   /// Cap on the bytes of one tensor while it is evaluated (8 per element).
   int64_t maxTensorBytes = kDefaultMaxTensorBytes;
+  /// Cap on the bytes of all values alive at one time, arguments included.
+  int64_t maxLiveBytes = 2 * kDefaultMaxTensorBytes;
 };
 
 /// Evaluates `function`, of one block of graph ops, on one tensor per

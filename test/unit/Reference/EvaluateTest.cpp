@@ -71,6 +71,28 @@ TEST(Evaluate, RefusesHugeResults) {
   EXPECT_NE(message.find("graph.broadcast"), std::string::npos) << message;
 }
 
+TEST(Evaluate, LimitsWhatIsAliveAtOnce) {
+  // The first chain keeps one value of 8 kB alive, the second all of them.
+  std::string chain =
+      "func.func @f(%0: tensor<1000xf32>) -> tensor<1000xf32> {\n";
+  for (int i = 0; i < 8; ++i)
+    chain += "  %" + std::to_string(i + 1) + " = graph.neg %" +
+             std::to_string(i) + " : tensor<1000xf32>\n";
+  std::string end = "  return %8 : tensor<1000xf32>\n}\n";
+  std::string join =
+      "  %c = graph.concat %1, %2, %3, %4, %5, %6, %7, %8 axis = 0 : ";
+  for (int i = 0; i < 8; ++i)
+    join += i ? ", tensor<1000xf32>" : "tensor<1000xf32>";
+  join += " -> tensor<8000xf32>\n";
+  HostTensor x = reals(DType::F32, {1000}, std::vector<double>(1000, 1.0));
+  EvaluateOptions options;
+  options.maxLiveBytes = 40000;
+  Graph plain(chain + end), joined(chain + join + end);
+  EXPECT_EQ(run(plain, {x}, options).size(), 1u);
+  std::string message = failureOf(joined, {x}, options);
+  EXPECT_NE(message.find("graph.neg"), std::string::npos) << message;
+}
+
 TEST(Evaluate, NamesWhatItCannotEvaluate) {
   Graph dynamic(
       "func.func @f(%x: tensor<1xf32>) -> tensor<?xf32> {\n"

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
+#include "fusec/Fusion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
   registry.insert<fusec::graph::GraphDialect, mlir::func::FuncDialect>();
   fusec::graph::registerGraphPasses();
   mlir::registerTransformsPasses();
+  fusec::fusion::registerFusionPasses();
 #ifdef FUSEC_WITH_TEST_PASSES
   fusec::test::registerTestBuildElements();
 #endif

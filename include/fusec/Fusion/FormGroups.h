@@ -1,0 +1,43 @@
+//===- FormGroups.h - the planner as a function -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Legality is Analysis/RegionShape.h, profit Analysis/CostModel.h; this layer
+// chooses groups and rewrites.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_FUSION_FORMGROUPS_H
+#define FUSEC_FUSION_FORMGROUPS_H
+
+#include "fusec/Fusion/FusionDecisions.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include <functional>
+
+namespace fusec::fusion {
+
+/// Options of the planner.
+struct FormGroupsOptions {
+  TargetInfo target = TargetInfo::h200();
+  /// Most ops of a kernel: bounds what the kernel compiler gets.
+  unsigned maxOps = 512;
+  /// Most inputs and outputs of a kernel: kernel arguments are 4 KiB, pointers
+  /// and sizes included.
+  unsigned maxBuffers = 64;
+  /// Most values live at once in a thread, of 255 registers.
+  unsigned maxLiveValues = 128;
+  /// Also put small unrelated kernels side by side in one launch.
+  bool horizontal = false;
+};
+
+/// Rewrites the body of `function` so that every fusible op is in a
+/// `graph.fusion` whose region `analyzeFusion` accepts, and returns what was
+/// decided. Small and splat constants are copied into the fusions. Ops without
+/// FusibleOpInterface stay as they are. Running it again changes nothing.
+FusionDecisions formGroups(mlir::FunctionOpInterface function,
+                           const FormGroupsOptions &options = {});
+
+/// Checks what formGroups guarantees: every fusible op of the body is inside a
+/// fusion and every fusion has a legal shape. Emits an error where not.
+mlir::LogicalResult verifyGroups(mlir::FunctionOpInterface function);
+
+} // namespace fusec::fusion
+
+#endif // FUSEC_FUSION_FORMGROUPS_H

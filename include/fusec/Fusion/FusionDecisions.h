@@ -1,0 +1,58 @@
+//===- FusionDecisions.h - what the planner decided and why -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The record behind `fusec explain` and the planner's remarks: one entry per
+// producer-consumer edge and per kernel, in program order.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_FUSION_FUSIONDECISIONS_H
+#define FUSEC_FUSION_FUSIONDECISIONS_H
+
+#include "fusec/Analysis/CostModel.h"
+#include <vector>
+
+namespace fusec::fusion {
+
+/// One edge of the graph before fusing.
+struct EdgeDecision {
+  analysis::OpRef producer, consumer;
+  bool fused = false;
+  /// Kernels that hold the two, indices into FusionDecisions::kernels; none for
+  /// an op that stays outside of kernels.
+  std::optional<unsigned> producerKernel, consumerKernel;
+  /// Why not, where `fused` is false.
+  std::optional<analysis::Refusal> refusal;
+  /// Time that fusing saves (fused) or would save at most (not fused): the
+  /// launch and the traffic of the value, µs.
+  double microseconds = 0;
+};
+
+/// One kernel of the plan.
+struct KernelDecision {
+  mlir::Location loc;
+  analysis::KernelKind kind = analysis::KernelKind::Pointwise;
+  unsigned numOps = 0, numInputs = 0, numOutputs = 0;
+  analysis::CostEstimate cost = {};
+};
+
+/// All decisions about one function.
+struct FusionDecisions {
+  std::vector<KernelDecision> kernels;
+  std::vector<EdgeDecision> edges;
+  /// Ops in kernels beyond those of the graph: bounded recomputation.
+  unsigned clonedOps = 0;
+  /// Pairs of groups that were looked at, and groups that cycle searches
+  /// visited: the work measures that must stay near-linear.
+  uint64_t attempts = 0, visits = 0, analyzedOps = 0;
+
+  /// Sum over kernels, µs.
+  double estimatedMicroseconds() const {
+    double sum = 0;
+    for (const KernelDecision &kernel : kernels)
+      sum += kernel.cost.total();
+    return sum;
+  }
+};
+
+} // namespace fusec::fusion
+
+#endif // FUSEC_FUSION_FUSIONDECISIONS_H

@@ -1,0 +1,149 @@
+//===- CostModel.cpp - how long a kernel takes ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Time = launches + max(memory, instructions, tensor cores). Every buffer is
+// read once: a second read inside a kernel hits a cache for rows and tiles. The
+// exceptions are the re-reads of contractions, counted per output tile.
+//===----------------------------------------------------------------------===//
+#include "fusec/Analysis/CostModel.h"
+#include "fusec/Analysis/IndexingMaps.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::analysis;
+
+/// Output tile of a contraction: an operand element in the prologue is
+/// recomputed once per tile along the other free axis. 128 is what the tensor
+/// core loops of this generation use.
+static constexpr double kContractionTile = 128;
+/// Fraction of peak that a tensor-core loop sustains.
+static constexpr double kTensorEfficiency = 0.7;
+
+double CostEstimate::total() const {
+  return launchTime + std::max({memoryTime, instructionTime, tensorTime});
+}
+
+double analysis::pointCount(ArrayRef<int64_t> sizes) {
+  double count = 1;
+  for (int64_t size : sizes)
+    count *= ShapedType::isDynamic(size) ? kAssumedDynamicSize : size;
+  return count;
+}
+
+double analysis::tensorBytes(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  double bytes = std::max(1u, tensor.getElementTypeBitWidth() / 8);
+  return bytes * pointCount(tensor.getShape());
+}
+
+double CostModel::memoryTime(double bytes) const {
+  return bytes / target.memoryBandwidth * 1e6;
+}
+
+CostEstimate CostModel::fromTotals(double readBytes, double writtenBytes,
+                                   double instructions,
+                                   double tensorFlops) const {
+  CostEstimate result;
+  result.readBytes = readBytes;
+  result.writtenBytes = writtenBytes;
+  result.instructions = instructions;
+  result.tensorFlops = tensorFlops;
+  result.memoryTime = memoryTime(readBytes + writtenBytes);
+  result.instructionTime = instructions / target.instructionRate * 1e6;
+  result.tensorTime =
+      tensorFlops / (target.halfTensorFlops * kTensorEfficiency) * 1e6;
+  result.launchTime = target.launchMicroseconds;
+  return result;
+}
+
+/// Points of the spine on which an evaluation at `map` differs.
+static double evaluations(const RegionForm &form, AffineMap map) {
+  SmallVector<int64_t> spine = form.spine();
+  if (!map || form.kind == KernelKind::Pointwise)
+    return pointCount(spine);
+  double count = 1;
+  for (auto [i, size] : llvm::enumerate(spine))
+    if (i < form.parallel.size() || usesDimIn(map, i, i + 1))
+      count *= pointCount(size);
+  return count;
+}
+
+/// Instructions of one op in `form`.
+static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
+  if (fact.opClass != OpClass::Inlined) {
+    double halo = form.kind == KernelKind::Stencil ? form.haloRatio : 1;
+    return pointCount(fact.loops) * fact.cost * halo;
+  }
+  auto it = form.placements.find(fact.op);
+  if (it == form.placements.end() || it->second.reads.empty())
+    return pointCount(fact.loops) * fact.cost * form.haloRatio;
+  double total = 0;
+  for (AffineMap map : it->second.reads) {
+    if (Operation *hero = form.hero()) {
+      bool inPrologue = !map || usesDimIn(map, form.parallel.size(),
+                                          form.parallel.size() +
+                                              form.reduced.size());
+      // Once per output tile along each parallel axis that the read ignores.
+      double count = 1;
+      for (auto [i, size] : llvm::enumerate(form.spine())) {
+        bool used = !map || usesDimIn(map, i, i + 1);
+        bool isReduced = i >= form.parallel.size();
+        if (used)
+          count *= pointCount(size);
+        else if (inPrologue && !isReduced)
+          count *= std::max(1.0, pointCount(size) / kContractionTile);
+        else if (!isReduced)
+          count *= pointCount(size);
+      }
+      (void)hero;
+      total += count;
+    } else {
+      total += evaluations(form, map);
+    }
+  }
+  return total * fact.cost;
+}
+
+CostEstimate CostModel::estimate(FactTable &facts,
+                                 const RegionForm &form) const {
+  if (form.kind == KernelKind::Multi) {
+    CostEstimate sum;
+    for (const RegionForm &part : form.parts) {
+      CostEstimate one = estimate(facts, part);
+      sum = fromTotals(sum.readBytes + one.readBytes,
+                       sum.writtenBytes + one.writtenBytes,
+                       sum.instructions + one.instructions,
+                       sum.tensorFlops + one.tensorFlops);
+    }
+    return sum;
+  }
+  llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
+  llvm::SmallPtrSet<Value, 16> inputs;
+  double read = 0, written = 0, instructions = 0, flops = 0;
+  for (Operation *op : form.ops) {
+    const OpFacts *fact = facts.get(op);
+    if (!fact)
+      continue;
+    if (fact->opClass == OpClass::Hero)
+      flops += 2 * pointCount(fact->loops);
+    else
+      instructions += instructionsOf(form, *fact);
+    for (auto [operand, access] :
+         llvm::zip(op->getOperands(), fact->space.operands)) {
+      Operation *producer = operand.getDefiningOp();
+      if ((producer && inside.contains(producer)) ||
+          !inputs.insert(operand).second)
+        continue;
+      // A gather or slice touches no more than it reads.
+      read += std::min(tensorBytes(operand.getType()),
+                       tensorBytes(RankedTensorType::get(
+                           fact->loops,
+                           cast<RankedTensorType>(operand.getType())
+                               .getElementType())));
+    }
+  }
+  for (const RegionOutput &output : form.outputs)
+    written += tensorBytes(output.value.getType());
+  return fromTotals(read, written, instructions, flops);
+}

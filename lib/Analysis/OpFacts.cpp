@@ -1,0 +1,83 @@
+//===- OpFacts.cpp - what the planner knows of one op ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Analysis/OpFacts.h"
+#include "fusec/Analysis/IndexingMaps.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::analysis;
+
+/// Longest reduction of a convolution that a staged tile serves: 28 input
+/// channels of a 3 x 3 kernel. Beyond it tensor cores win.
+static constexpr int64_t kMaxStencilReduction = 256;
+/// Most output channels of such a convolution: every one rereads the tile.
+static constexpr int64_t kMaxStencilChannels = 64;
+
+bool analysis::isStencilWindow(const graph::IterationSpace &space,
+                               unsigned numOperands) {
+  if (numOperands < 2)
+    return true;
+  std::optional<int64_t> reduced = numElements(space.reduced);
+  if (!reduced || *reduced > kMaxStencilReduction)
+    return false;
+  // The second operand's own parallel axes are the channels that reread the
+  // first one; a depthwise kernel has as many channels but rereads nothing.
+  const AffineMap input = space.operands[0].map, kernel = space.operands[1].map;
+  if (!input || !kernel)
+    return false;
+  int64_t reread = 1;
+  for (auto [i, size] : llvm::enumerate(space.parallel)) {
+    if (ShapedType::isDynamic(size))
+      continue;
+    if (usesDimIn(kernel, i, i + 1) && !usesDimIn(input, i, i + 1))
+      reread *= size;
+  }
+  return reread <= kMaxStencilChannels;
+}
+
+static OpClass classify(const OpFacts &facts) {
+  switch (facts.role) {
+  case graph::FusionRole::elementwise:
+  case graph::FusionRole::movement:
+    return OpClass::Inlined;
+  case graph::FusionRole::reduction:
+    return OpClass::Reduction;
+  case graph::FusionRole::window:
+    return isStencilWindow(facts.space, facts.op->getNumOperands())
+               ? OpClass::Window
+               : OpClass::Hero;
+  case graph::FusionRole::contraction:
+    return OpClass::Hero;
+  case graph::FusionRole::search:
+    return OpClass::Search;
+  }
+  llvm_unreachable("covered switch");
+}
+
+const OpFacts *FactTable::get(Operation *op) {
+  auto it = facts.find(op);
+  if (it != facts.end())
+    return it->second.get();
+  auto fusible = dyn_cast<graph::FusibleOpInterface>(op);
+  if (!fusible)
+    return nullptr;
+  auto result = std::make_unique<OpFacts>();
+  result->op = op;
+  result->role = fusible.getFusionRole();
+  result->space = fusible.getIterationSpace();
+  result->cost = fusible.getElementCost();
+  result->opClass = classify(*result);
+  result->loops = result->space.parallel;
+  llvm::append_range(result->loops, result->space.reduced);
+  for (auto [i, access] : llvm::enumerate(result->space.operands))
+    if (access.map && !access.map.isIdentity())
+      access.map = simplifyIndexMap(access.map, result->loops);
+  result->isPlain =
+      result->space.reduced.empty() &&
+      llvm::all_of(result->space.operands, [](const auto &access) {
+        return !access.isIndirect && !access.isMasked && access.map &&
+               access.map.isIdentity();
+      });
+  return facts.try_emplace(op, std::move(result)).first->second.get();
+}

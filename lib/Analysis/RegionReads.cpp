@@ -1,0 +1,120 @@
+//===- RegionReads.cpp - at which indices ops are evaluated ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Step 3 of analyzeRegion for regions without windows. Walks the ops from last
+// to first, so that an op's reads are complete before its operands' are made.
+//===----------------------------------------------------------------------===//
+#include "RegionBuilder.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::analysis;
+
+/// Longest composed index expression; a chain of reshapes by unrelated factors
+/// grows without end.
+static constexpr unsigned kMaxIndexTerms = 64;
+
+static unsigned countTerms(AffineMap map) {
+  unsigned count = 0;
+  for (AffineExpr expr : map.getResults())
+    expr.walk([&](AffineExpr) { ++count; });
+  return count;
+}
+
+bool RegionBuilder::checkStageRead(const OpFacts *op, AffineMap map) {
+  const RegionStage *stage = llvm::find_if(
+      form.stages, [&](const RegionStage &s) { return s.op == op->op; });
+  if (map == stage->result)
+    return true;
+  bool mixes = !map || usesDimIn(map, numParallel, spine.size());
+  return refuse({mixes ? RefusalReason::IndexMixesReducedAxes
+                       : RefusalReason::ReadsAnotherRow,
+                 op->op});
+}
+
+bool RegionBuilder::addRead(Value value, AffineMap map) {
+  Operation *op = value.getDefiningOp();
+  const OpFacts *fact = op ? inside.lookup(op) : nullptr;
+  if (!fact)
+    return true;
+  if (fact->opClass != OpClass::Inlined && !checkStageRead(fact, map))
+    return false;
+  auto &reads = form.placements[op].reads;
+  if (llvm::is_contained(reads, map))
+    return true;
+  reads.push_back(map);
+  if (reads.size() > limits.maxReads)
+    return refuse({RefusalReason::RecomputeTooCostly, op, {}, {},
+                   static_cast<double>(reads.size())});
+  if (map)
+    if (unsigned terms = countTerms(map); terms > kMaxIndexTerms)
+      return refuse({RefusalReason::IndexTooComplex, op, {}, {},
+                     static_cast<double>(terms)});
+  return true;
+}
+
+bool RegionBuilder::readOperands(const OpFacts *op, ArrayRef<AffineMap> maps) {
+  for (auto [operand, access] :
+       llvm::zip(op->op->getOperands(), op->space.operands)) {
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || !inside.contains(producer))
+      continue;
+    for (AffineMap map : maps) {
+      bool known = map && access.map && !access.isIndirect;
+      AffineMap read =
+          known ? composeIndex(access.map, map, spine) : AffineMap();
+      if (!addRead(operand, read))
+        return false;
+    }
+  }
+  return true;
+}
+
+void RegionBuilder::assignLevels() {
+  for (const OpFacts *fact : facts) {
+    if (!fact)
+      continue;
+    auto it = form.placements.find(fact->op);
+    if (it == form.placements.end())
+      continue;
+    OpPlacement &placement = it->second;
+    for (Value operand : fact->op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        if (const OpFacts *source = inside.lookup(producer)) {
+          unsigned level = form.placements.find(producer)->second.level;
+          if (source->opClass != OpClass::Inlined)
+            ++level;
+          placement.level = std::max(placement.level, level);
+        }
+    placement.isUniform = llvm::all_of(placement.reads, [&](AffineMap map) {
+      return map && !usesDimIn(map, numParallel, spine.size());
+    });
+  }
+  for (RegionStage &stage : form.stages)
+    stage.level = form.placements.lookup(stage.op).level;
+}
+
+bool RegionBuilder::collectReads() {
+  for (const RegionOutput &output : form.outputs)
+    if (!addRead(output.value, output.index))
+      return false;
+  for (const OpFacts *fact : llvm::reverse(facts)) {
+    if (!fact)
+      continue;
+    OpPlacement &placement = form.placements[fact->op];
+    if (fact->opClass == OpClass::Inlined) {
+      SmallVector<AffineMap, 1> maps = placement.reads;
+      if (!readOperands(fact, maps))
+        return false;
+      continue;
+    }
+    const RegionStage *stage = llvm::find_if(
+        form.stages, [&](const RegionStage &s) { return s.op == fact->op; });
+    if (placement.reads.empty())
+      placement.reads.push_back(stage->result);
+    if (!readOperands(fact, stage->loops))
+      return false;
+  }
+  assignLevels();
+  return true;
+}

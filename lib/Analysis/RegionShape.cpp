@@ -1,0 +1,205 @@
+//===- RegionShape.cpp - kind and spine of a region -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Step 1 of analyzeRegion and its driver; the steps are listed in
+// RegionBuilder.h.
+//===----------------------------------------------------------------------===//
+#include "RegionBuilder.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::analysis;
+
+llvm::StringRef analysis::name(KernelKind kind) {
+  switch (kind) {
+  case KernelKind::Pointwise:
+    return "pointwise";
+  case KernelKind::Row:
+    return "row";
+  case KernelKind::Stencil:
+    return "stencil";
+  case KernelKind::Contraction:
+    return "contraction";
+  case KernelKind::Naive:
+    return "naive";
+  case KernelKind::Multi:
+    return "multi";
+  }
+  llvm_unreachable("covered switch");
+}
+
+SmallVector<int64_t> RegionForm::spine() const {
+  SmallVector<int64_t> sizes(parallel);
+  llvm::append_range(sizes, reduced);
+  return sizes;
+}
+
+/// The result shape of `value`.
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+void RegionBuilder::chooseSpine(const OpFacts *first) {
+  lead = first;
+  if (first) {
+    form.parallel = first->space.parallel;
+    form.reduced = first->space.reduced;
+  } else {
+    form.parallel.assign(shapeOf(outputs.front()).begin(),
+                         shapeOf(outputs.front()).end());
+  }
+  spine = form.spine();
+  numParallel = form.parallel.size();
+}
+
+bool RegionBuilder::classify() {
+  llvm::sort(form.ops, [](Operation *a, Operation *b) {
+    return a->isBeforeInBlock(b);
+  });
+  const OpFacts *hero = nullptr, *window = nullptr, *reduction = nullptr;
+  for (Operation *op : form.ops) {
+    const OpFacts *fact = table.get(op);
+    facts.push_back(fact);
+    if (!fact) {
+      if (!op->hasTrait<OpTrait::ConstantLike>())
+        return refuse({RefusalReason::OpaqueOp, op});
+      continue;
+    }
+    inside[op] = fact;
+    switch (fact->opClass) {
+    case OpClass::Inlined:
+      break;
+    case OpClass::Reduction:
+      reduction = reduction ? reduction : fact;
+      break;
+    case OpClass::Window:
+      window = window ? window : fact;
+      break;
+    case OpClass::Hero:
+      if (hero)
+        return refuse({RefusalReason::SecondContraction, op});
+      hero = fact;
+      break;
+    case OpClass::Search:
+      if (form.ops.size() > 1)
+        return refuse({RefusalReason::OpaqueOp, op});
+      form.kind = KernelKind::Naive;
+      chooseSpine(nullptr);
+      return true;
+    }
+  }
+  if (window && (hero || reduction))
+    return refuse({RefusalReason::WindowBesideReduction, window->op});
+  if (hero && reduction)
+    return refuse({RefusalReason::ReductionBesideContraction, reduction->op});
+  form.kind = hero        ? KernelKind::Contraction
+              : reduction ? KernelKind::Row
+              : window    ? KernelKind::Stencil
+                          : KernelKind::Pointwise;
+  chooseSpine(hero ? hero : reduction);
+  return true;
+}
+
+RegionVerdict RegionBuilder::run() {
+  if (outputs.empty() || !classify())
+    return refusal ? *refusal : Refusal{RefusalReason::OpaqueOp};
+  bool ok;
+  if (form.kind == KernelKind::Naive) {
+    Value output = outputs.front();
+    AffineMap index = identity(numParallel);
+    for (Value value : outputs)
+      form.outputs.push_back({value, index, true});
+    form.placements[output.getDefiningOp()].reads.push_back(index);
+    ok = true;
+  } else if (plainShortcut()) {
+    ok = true;
+  } else {
+    ok = placeAll() && (form.kind == KernelKind::Stencil ? collectBoxes()
+                                                         : collectReads());
+  }
+  if (!ok)
+    return std::move(*refusal);
+  return std::move(form);
+}
+
+bool RegionBuilder::plainShortcut() {
+  if (form.kind != KernelKind::Pointwise)
+    return false;
+  for (const OpFacts *fact : facts)
+    if (fact && (!fact->isPlain || fact->space.parallel != form.parallel))
+      return false;
+  AffineMap index = identity(numParallel);
+  for (Value value : outputs)
+    form.outputs.push_back({value, index, true});
+  for (const OpFacts *fact : facts)
+    if (fact)
+      form.placements[fact->op] = {{index}, 0, true};
+  return true;
+}
+
+RegionVerdict analysis::analyzeRegion(FactTable &facts,
+                                      ArrayRef<Operation *> ops,
+                                      ArrayRef<Value> outputs,
+                                      const RegionLimits &limits) {
+  return RegionBuilder(facts, ops, outputs, limits).run();
+}
+
+/// The ops of `body` in sets without a use between them, each with its outputs.
+static llvm::MapVector<unsigned,
+                       std::pair<SmallVector<Operation *>, SmallVector<Value>>>
+connectedParts(Block &body) {
+  llvm::DenseMap<Operation *, unsigned> ids;
+  SmallVector<unsigned> parent;
+  auto find = [&](unsigned id) {
+    while (parent[id] != id)
+      id = parent[id] = parent[parent[id]];
+    return id;
+  };
+  for (Operation &op : body.without_terminator()) {
+    ids[&op] = parent.size();
+    parent.push_back(parent.size());
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        parent[find(ids[producer])] = find(ids[&op]);
+  }
+  llvm::MapVector<unsigned,
+                  std::pair<SmallVector<Operation *>, SmallVector<Value>>>
+      parts;
+  for (Operation &op : body.without_terminator())
+    parts[find(ids[&op])].first.push_back(&op);
+  for (Value value : body.getTerminator()->getOperands())
+    if (Operation *producer = value.getDefiningOp())
+      parts[find(ids[producer])].second.push_back(value);
+  return parts;
+}
+
+RegionVerdict analysis::analyzeFusion(FactTable &facts, graph::FusionOp fusion,
+                                      const RegionLimits &limits) {
+  Block &body = fusion.getBody().front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : body.without_terminator())
+    ops.push_back(&op);
+  llvm::SetVector<Value> results;
+  for (Value value : body.getTerminator()->getOperands())
+    if (value.getDefiningOp())
+      results.insert(value);
+  RegionVerdict whole =
+      analyzeRegion(facts, ops, results.getArrayRef(), limits);
+  if (whole)
+    return whole;
+  auto parts = connectedParts(body);
+  if (parts.size() < 2)
+    return whole;
+  RegionForm multi;
+  multi.kind = KernelKind::Multi;
+  multi.ops = ops;
+  for (auto &[id, part] : parts) {
+    RegionVerdict verdict =
+        analyzeRegion(facts, part.first, part.second, limits);
+    if (!verdict)
+      return whole;
+    llvm::append_range(multi.outputs, verdict->outputs);
+    multi.parts.push_back(std::move(*verdict));
+  }
+  return multi;
+}

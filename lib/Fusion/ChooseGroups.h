@@ -1,0 +1,99 @@
+//===- ChooseGroups.h - which groups to merge -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to lib/Fusion. Greedy choice: a priority queue of pairs of groups by
+// the µs that merging saves. A pair is merged if no cycle arises, the union has
+// a legal shape and its estimated time is no more than the sum of the two.
+//
+// Why this is near-linear: pairs of equal worth go smallest first, so chains
+// merge like a balanced tree and every op is analysed O(log max-ops) times;
+// groups of plain element-wise ops of one shape merge without analysis; a pair
+// whose groups grew is queued again only after doubling; a refusal that further
+// merging cannot lift is final, others are retried a bounded number of times.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_FUSION_CHOOSEGROUPS_H
+#define FUSEC_LIB_FUSION_CHOOSEGROUPS_H
+
+#include "PlanGraph.h"
+#include "fusec/Fusion/FormGroups.h"
+#include <queue>
+
+namespace fusec::fusion {
+
+class GroupChooser {
+public:
+  GroupChooser(PlanGraph &plan, analysis::FactTable &facts,
+               const FormGroupsOptions &options);
+
+  /// Merges groups of `plan` until nothing more pays.
+  void run();
+
+  /// The last reason why the groups of two nodes were not merged; null if the
+  /// pair never came up.
+  const analysis::Refusal *refusalOf(unsigned a, unsigned b);
+
+  /// Distinct ops of a group in program order.
+  llvm::SmallVector<mlir::Operation *> opsOf(unsigned group);
+  /// Time that fusing the edge can save at most, µs.
+  double edgeSaving(unsigned producer, unsigned consumer) const;
+
+  uint64_t attempts = 0, analyzedOps = 0;
+
+private:
+  struct Pair {
+    double saving;
+    unsigned size;
+    unsigned a, b; // nodes
+    unsigned tries;
+    bool operator<(const Pair &other) const {
+      return std::make_tuple(-saving, size, a, b) >
+             std::make_tuple(-other.saving, other.size, other.a, other.b);
+    }
+  };
+  struct Group {
+    unsigned numOps = 1;
+    /// Upper bound of inputs plus outputs.
+    unsigned numBuffers = 0;
+    /// All ops plain with the loops `shape`.
+    bool isPlain = false;
+    llvm::ArrayRef<int64_t> shape;
+    bool isOpaque = false, hasSearch = false, hasHero = false,
+         hasReduction = false, hasWindow = false;
+    std::optional<double> time;
+    llvm::SmallVector<Pair, 0> refused;
+  };
+  /// The union of two groups as analyzeRegion wants it.
+  struct Union {
+    llvm::SmallVector<mlir::Operation *> ops;
+    llvm::SmallVector<mlir::Value> outputs;
+  };
+
+  PlanGraph &plan;
+  analysis::FactTable &facts;
+  const FormGroupsOptions &options;
+  analysis::CostModel model;
+  analysis::RegionLimits limits;
+  llvm::SmallVector<Group, 0> groups;
+  std::priority_queue<Pair> queue;
+  std::vector<std::tuple<unsigned, unsigned, analysis::Refusal>> refusals;
+  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> lastRefusal;
+
+  void initGroup(unsigned node);
+  void push(Pair pair);
+  void pushEdges();
+  void pushSiblings();
+  void drain();
+  void attempt(Pair pair);
+  void refuse(const Pair &pair, analysis::Refusal why);
+  void mergeGroups(unsigned a, unsigned b);
+  Union unite(llvm::ArrayRef<unsigned> ids);
+  double timeOf(unsigned group);
+  std::optional<analysis::Refusal> check(unsigned a, unsigned b,
+                                         std::optional<double> &time);
+  std::optional<analysis::Refusal> quickCheck(unsigned a, unsigned b);
+  std::optional<analysis::Refusal> checkSize(unsigned a, unsigned b);
+};
+
+} // namespace fusec::fusion
+
+#endif // FUSEC_LIB_FUSION_CHOOSEGROUPS_H

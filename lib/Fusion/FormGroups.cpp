@@ -1,0 +1,120 @@
+//===- FormGroups.cpp - plan one function ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts the planner's parts together: graph, choice, rewrite, record.
+//===----------------------------------------------------------------------===//
+#include "fusec/Fusion/FormGroups.h"
+#include "ChooseGroups.h"
+#include "OutlineGroups.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::fusion;
+
+/// The decision about every edge of `plan`; kernel numbers are group names yet.
+static void recordEdges(PlanGraph &plan, GroupChooser &chooser,
+                        FusionDecisions &decisions) {
+  for (auto [id, node] : llvm::enumerate(plan.nodes)) {
+    for (unsigned user : node.users) {
+      EdgeDecision edge;
+      edge.producer = node.op;
+      edge.consumer = plan.nodes[user].op;
+      edge.producerKernel = plan.groups.find(id);
+      edge.consumerKernel = plan.groups.find(user);
+      edge.fused = edge.producerKernel == edge.consumerKernel;
+      edge.microseconds = chooser.edgeSaving(id, user);
+      if (!edge.fused)
+        if (const analysis::Refusal *why = chooser.refusalOf(id, user))
+          edge.refusal = *why;
+      decisions.edges.push_back(std::move(edge));
+    }
+  }
+}
+
+/// Replaces group names in `decisions` by kernel numbers and describes kernels.
+static void recordKernels(ArrayRef<OutlinedGroup> outlined,
+                          const FormGroupsOptions &options,
+                          FusionDecisions &decisions) {
+  llvm::DenseMap<unsigned, unsigned> kernelOf;
+  analysis::FactTable facts;
+  analysis::CostModel model(options.target);
+  analysis::RegionLimits limits;
+  limits.sharedBytes = options.target.sharedBytesPerBlock;
+  for (const OutlinedGroup &group : outlined) {
+    kernelOf[group.group] = decisions.kernels.size();
+    graph::FusionOp fusion = group.fusion;
+    KernelDecision kernel{fusion.getLoc()};
+    kernel.numInputs = fusion.getNumOperands();
+    kernel.numOutputs = fusion.getNumResults();
+    analysis::RegionVerdict verdict =
+        analysis::analyzeFusion(facts, fusion, limits);
+    if (verdict) {
+      kernel.kind = verdict->kind;
+      kernel.numOps = verdict->ops.size();
+      kernel.cost = model.estimate(facts, *verdict);
+    }
+    decisions.kernels.push_back(kernel);
+  }
+  auto resolve = [&](std::optional<unsigned> &kernel) {
+    auto it = kernelOf.find(*kernel);
+    kernel = it == kernelOf.end() ? std::nullopt : std::optional(it->second);
+  };
+  for (EdgeDecision &edge : decisions.edges) {
+    resolve(edge.producerKernel);
+    resolve(edge.consumerKernel);
+  }
+}
+
+FusionDecisions fusion::formGroups(FunctionOpInterface function,
+                                   const FormGroupsOptions &options) {
+  FusionDecisions decisions;
+  if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
+    return decisions;
+  Block &block = function.getFunctionBody().front();
+  analysis::FactTable facts;
+  PlanGraph plan(block, facts);
+  GroupChooser chooser(plan, facts, options);
+  chooser.run();
+  recordEdges(plan, chooser, decisions);
+  decisions.attempts = chooser.attempts;
+  decisions.analyzedOps = chooser.analyzedOps;
+  decisions.visits = plan.groups.visits();
+  unsigned numFusible = llvm::count_if(
+      block, [&](Operation &op) { return facts.get(&op) != nullptr; });
+  SmallVector<OutlinedGroup> outlined = outlineGroups(block, plan);
+  unsigned inKernels = 0;
+  for (OutlinedGroup &group : outlined)
+    for (Operation &op : group.fusion.getBody().front().without_terminator())
+      inKernels += !op.hasTrait<OpTrait::ConstantLike>();
+  decisions.clonedOps = inKernels > numFusible ? inKernels - numFusible : 0;
+  recordKernels(outlined, options, decisions);
+  return decisions;
+}
+
+LogicalResult fusion::verifyGroups(FunctionOpInterface function) {
+  if (function.isExternal())
+    return success();
+  analysis::FactTable facts;
+  bool ok = true;
+  for (Operation &op : function.getFunctionBody().front()) {
+    if (auto fusion = dyn_cast<graph::FusionOp>(op)) {
+      analysis::RegionVerdict verdict = analysis::analyzeFusion(facts, fusion);
+      if (!verdict) {
+        fusion.emitOpError("is not one kernel: ")
+            << verdict.refusal().sentence();
+        ok = false;
+      }
+    } else if (isa<graph::FusibleOpInterface>(op)) {
+      op.emitOpError("is outside of every graph.fusion");
+      ok = false;
+    }
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && producer->getBlock() == op.getBlock() &&
+          !producer->isBeforeInBlock(&op)) {
+        op.emitOpError("uses a value before it is made");
+        ok = false;
+      }
+  }
+  return success(ok);
+}

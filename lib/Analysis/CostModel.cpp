@@ -81,9 +81,9 @@ static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
   double total = 0;
   for (AffineMap map : it->second.reads) {
     if (Operation *hero = form.hero()) {
-      bool inPrologue = !map || usesDimIn(map, form.parallel.size(),
-                                          form.parallel.size() +
-                                              form.reduced.size());
+      bool inPrologue =
+          !map || usesDimIn(map, form.parallel.size(),
+                            form.parallel.size() + form.reduced.size());
       // Once per output tile along each parallel axis that the read ignores.
       double count = 1;
       for (auto [i, size] : llvm::enumerate(form.spine())) {
@@ -136,11 +136,11 @@ CostEstimate CostModel::estimate(FactTable &facts,
           !inputs.insert(operand).second)
         continue;
       // A gather or slice touches no more than it reads.
-      read += std::min(tensorBytes(operand.getType()),
-                       tensorBytes(RankedTensorType::get(
-                           fact->loops,
-                           cast<RankedTensorType>(operand.getType())
-                               .getElementType())));
+      read += std::min(
+          tensorBytes(operand.getType()),
+          tensorBytes(RankedTensorType::get(
+              fact->loops,
+              cast<RankedTensorType>(operand.getType()).getElementType())));
     }
   }
   for (const RegionOutput &output : form.outputs)

@@ -5,9 +5,11 @@
 // output) placements spread over accesses that have an inverse: to operands of
 // a placed op, and to users of a placed value. What stays unplaced is guessed
 // where every choice would be right, in this order:
-//   1. a user of a row's value whose other loops are open (a broadcast along the
+//   1. a user of a row's value whose other loops are open (a broadcast along
+//   the
 //      reduced axes): they are the reduced dims, regrouped;
-//   2. a reduction that shares no value with the others: row-major on the spine;
+//   2. a reduction that shares no value with the others: row-major on the
+//   spine;
 //   3. an output that shares no value with the rest: likewise.
 // Reads are checked afterwards, so a guess can lose a fusion but not make a
 // wrong one.
@@ -92,8 +94,7 @@ void RegionBuilder::placeForward(Value value, AffineMap map) {
     if (llvm::is_contained(*loops, AffineExpr()))
       partials.push_back({user, *loops});
     else
-      placeOp(user,
-              AffineMap::get(spine.size(), 0, *loops, map.getContext()));
+      placeOp(user, AffineMap::get(spine.size(), 0, *loops, map.getContext()));
   }
 }
 
@@ -109,8 +110,8 @@ void RegionBuilder::placeBackward(Value value, AffineMap map) {
       continue;
     AffineMap read = composeIndex(access.map, map, spine);
     // Only a read that visits each element once places the operand.
-    AffineMap self = AffineMap::getMultiDimIdentityMap(access.map.getNumResults(),
-                                                       map.getContext());
+    AffineMap self = AffineMap::getMultiDimIdentityMap(
+        access.map.getNumResults(), map.getContext());
     auto back = solveIndex(access.map, fact->loops, shapeOf(operand), self,
                            shapeOf(operand), dynamicMatch(fact));
     if (back && !llvm::is_contained(*back, AffineExpr()))
@@ -157,8 +158,8 @@ bool RegionBuilder::guessPartial() {
     });
     if (!regroup || usesReduced)
       continue;
-    AffineMap filled =
-        composeIndex(regroup, identity(form.reduced.size(), numParallel), spine);
+    AffineMap filled = composeIndex(
+        regroup, identity(form.reduced.size(), numParallel), spine);
     unsigned next = 0;
     for (AffineExpr &expr : loops)
       if (!expr)
@@ -183,8 +184,8 @@ bool RegionBuilder::guessStage() {
     parallel = composeIndex(parallel, identity(numParallel), spine);
     if (AffineMap known = placed.lookup(fact->op->getResult(0)))
       parallel = known;
-    reduced = composeIndex(
-        reduced, identity(form.reduced.size(), numParallel), spine);
+    reduced = composeIndex(reduced, identity(form.reduced.size(), numParallel),
+                           spine);
     SmallVector<AffineExpr> loops(parallel.getResults());
     llvm::append_range(loops, reduced.getResults());
     placeOp(fact, AffineMap::get(spine.size(), 0, loops, context));
@@ -257,8 +258,7 @@ bool RegionBuilder::collectOutputs() {
     bool uniform = map && !usesDimIn(map, numParallel, spine.size());
     if (!map || (form.kind == KernelKind::Contraction && !uniform))
       return refuse({RefusalReason::OutputShapesDiffer, value.getDefiningOp(),
-                     spine,
-                     llvm::to_vector(shapeOf(value))});
+                     spine, llvm::to_vector(shapeOf(value))});
     form.outputs.push_back({value, map, uniform});
   }
   return true;

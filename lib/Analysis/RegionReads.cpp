@@ -44,11 +44,17 @@ bool RegionBuilder::addRead(Value value, AffineMap map) {
     return true;
   reads.push_back(map);
   if (reads.size() > limits.maxReads)
-    return refuse({RefusalReason::RecomputeTooCostly, op, {}, {},
+    return refuse({RefusalReason::RecomputeTooCostly,
+                   op,
+                   {},
+                   {},
                    static_cast<double>(reads.size())});
   if (map)
     if (unsigned terms = countTerms(map); terms > kMaxIndexTerms)
-      return refuse({RefusalReason::IndexTooComplex, op, {}, {},
+      return refuse({RefusalReason::IndexTooComplex,
+                     op,
+                     {},
+                     {},
                      static_cast<double>(terms)});
   return true;
 }

@@ -53,9 +53,8 @@ void RegionBuilder::chooseSpine(const OpFacts *first) {
 }
 
 bool RegionBuilder::classify() {
-  llvm::sort(form.ops, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
+  llvm::sort(form.ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   const OpFacts *hero = nullptr, *window = nullptr, *reduction = nullptr;
   for (Operation *op : form.ops) {
     const OpFacts *fact = table.get(op);
@@ -114,8 +113,8 @@ RegionVerdict RegionBuilder::run() {
   } else if (plainShortcut()) {
     ok = true;
   } else {
-    ok = placeAll() && (form.kind == KernelKind::Stencil ? collectBoxes()
-                                                         : collectReads());
+    ok = placeAll() &&
+         (form.kind == KernelKind::Stencil ? collectBoxes() : collectReads());
   }
   if (!ok)
     return std::move(*refusal);

@@ -38,8 +38,8 @@ static TileExtent join(const TileExtent &a, const TileExtent &b, int64_t size) {
 }
 
 /// A sum of constant * dim terms and a constant; nothing for other forms.
-static std::optional<std::pair<SmallVector<std::pair<unsigned, int64_t>, 2>,
-                               int64_t>>
+static std::optional<
+    std::pair<SmallVector<std::pair<unsigned, int64_t>, 2>, int64_t>>
 linearTerms(AffineExpr expr) {
   std::pair<SmallVector<std::pair<unsigned, int64_t>, 2>, int64_t> result{};
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
@@ -288,11 +288,14 @@ bool RegionBuilder::collectBoxes() {
   form.haloRatio = single ? 1 : bestRatio;
   form.sharedBytes = bestBytes;
   if (bestBytes > limits.sharedBytes)
-    return refuse({RefusalReason::SharedMemoryTooSmall, widest, {}, {},
+    return refuse({RefusalReason::SharedMemoryTooSmall,
+                   widest,
+                   {},
+                   {},
                    static_cast<double>(bestBytes)});
   if (form.haloRatio > limits.maxHaloRatio)
-    return refuse({RefusalReason::HaloTooLarge, widest, {}, {},
-                   form.haloRatio});
+    return refuse(
+        {RefusalReason::HaloTooLarge, widest, {}, {}, form.haloRatio});
   for (const OpFacts *fact : facts)
     if (fact)
       form.placements[fact->op];

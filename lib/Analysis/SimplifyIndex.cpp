@@ -84,9 +84,8 @@ void Simplifier::add(Linear &linear, const Linear &other, int64_t factor) {
 
 Interval Simplifier::range(AffineExpr atom) {
   if (auto dim = dyn_cast<AffineDimExpr>(atom)) {
-    int64_t size = dim.getPosition() < sizes.size()
-                       ? sizes[dim.getPosition()]
-                       : ShapedType::kDynamic;
+    int64_t size = dim.getPosition() < sizes.size() ? sizes[dim.getPosition()]
+                                                    : ShapedType::kDynamic;
     if (ShapedType::isDynamic(size))
       return {0, std::nullopt};
     return {0, std::max<int64_t>(size - 1, 0)};
@@ -123,8 +122,7 @@ Interval Simplifier::range(const Linear &linear) {
     auto accumulate = [&](std::optional<int64_t> &bound,
                           std::optional<int64_t> value) {
       int64_t product = 0, sum = 0;
-      if (!bound || !value ||
-          llvm::MulOverflow(*value, term.coeff, product) ||
+      if (!bound || !value || llvm::MulOverflow(*value, term.coeff, product) ||
           llvm::AddOverflow(*bound, product, sum))
         bound.reset();
       else

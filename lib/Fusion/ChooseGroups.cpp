@@ -10,8 +10,8 @@ using analysis::OpClass;
 using analysis::Refusal;
 using analysis::RefusalReason;
 
-/// Retries of a pair whose refusal later merges may lift. Cycles and odd outputs
-/// vanish when the op in between joins, which takes few merges.
+/// Retries of a pair whose refusal later merges may lift. Cycles and odd
+/// outputs vanish when the op in between joins, which takes few merges.
 static constexpr unsigned kMaxTries = 6;
 /// An edge into a contraction counts less: as an epilogue of its producer the
 /// same op is computed once, as a prologue once per tile.
@@ -112,14 +112,13 @@ void GroupChooser::run() {
   drain();
   pushSiblings();
   drain();
-  for (auto [i, refusal] : llvm::enumerate(refusals)) {
-    unsigned a = plan.groups.find(std::get<0>(refusal));
-    unsigned b = plan.groups.find(std::get<1>(refusal));
-    lastRefusal[std::minmax(a, b)] = i;
-  }
 }
 
 const Refusal *GroupChooser::refusalOf(unsigned a, unsigned b) {
+  if (lastRefusal.empty())
+    for (auto [i, refusal] : llvm::enumerate(refusals))
+      lastRefusal[std::minmax(plan.groups.find(std::get<0>(refusal)),
+                              plan.groups.find(std::get<1>(refusal)))] = i;
   a = plan.groups.find(a), b = plan.groups.find(b);
   auto it = lastRefusal.find(std::minmax(a, b));
   return it == lastRefusal.end() ? nullptr : &std::get<2>(refusals[it->second]);
@@ -171,13 +170,25 @@ GroupChooser::Union GroupChooser::unite(ArrayRef<unsigned> ids) {
   return result;
 }
 
-SmallVector<Operation *> GroupChooser::opsOf(unsigned group) {
-  unsigned id = plan.groups.find(group);
-  Union all = unite(id);
-  llvm::sort(all.ops, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
-  return all.ops;
+bool GroupChooser::isLegal(const Union &all) {
+  return bool(analysis::analyzeRegion(facts, all.ops, all.outputs, limits));
+}
+
+bool GroupChooser::acceptsCopies(unsigned id) {
+  const Group &group = groups[plan.groups.find(id)];
+  return !group.isOpaque && !group.hasSearch;
+}
+
+bool GroupChooser::fitsTogether(unsigned a, unsigned b) {
+  const Group &x = groups[plan.groups.find(a)],
+              &y = groups[plan.groups.find(b)];
+  return x.numOps + y.numOps <= options.maxOps &&
+         x.numBuffers + y.numBuffers <= options.maxBuffers;
+}
+
+unsigned GroupChooser::forceMerge(unsigned a, unsigned b) {
+  mergeGroups(plan.groups.find(a), plan.groups.find(b));
+  return plan.groups.find(a);
 }
 
 double GroupChooser::timeOf(unsigned id) {
@@ -198,8 +209,8 @@ std::optional<Refusal> GroupChooser::quickCheck(unsigned a, unsigned b) {
     unsigned id = has(y) ? b : a;
     for (unsigned member : plan.groups.members(id)) {
       const PlanNode &node = plan.nodes[member];
-      if (groups[id].numOps == 1 || (node.facts && node.facts->opClass !=
-                                                       OpClass::Inlined))
+      if (groups[id].numOps == 1 ||
+          (node.facts && node.facts->opClass != OpClass::Inlined))
         return node.op;
     }
     return plan.nodes[id].op;
@@ -219,7 +230,10 @@ std::optional<Refusal> GroupChooser::quickCheck(unsigned a, unsigned b) {
       (window(y) && (hero(x) || reduction(x))))
     return Refusal{RefusalReason::WindowBesideReduction, culprit(window)};
   if (x.numOps + y.numOps > options.maxOps)
-    return Refusal{RefusalReason::RegionTooLarge, nullptr, {}, {},
+    return Refusal{RefusalReason::RegionTooLarge,
+                   nullptr,
+                   {},
+                   {},
                    static_cast<double>(options.maxOps)};
   return std::nullopt;
 }
@@ -251,9 +265,8 @@ std::optional<Refusal> GroupChooser::checkSize(unsigned a, unsigned b) {
   if (!manyBuffers && !manyOps)
     return std::nullopt;
   Union all = unite({a, b});
-  llvm::sort(all.ops, [](Operation *p, Operation *q) {
-    return p->isBeforeInBlock(q);
-  });
+  llvm::sort(all.ops,
+             [](Operation *p, Operation *q) { return p->isBeforeInBlock(q); });
   llvm::SmallPtrSet<Operation *, 32> inside(all.ops.begin(), all.ops.end());
   llvm::SmallPtrSet<Value, 32> inputs;
   for (Operation *op : all.ops)
@@ -265,11 +278,17 @@ std::optional<Refusal> GroupChooser::checkSize(unsigned a, unsigned b) {
     }
   unsigned buffers = inputs.size() + all.outputs.size();
   if (buffers > options.maxBuffers)
-    return Refusal{RefusalReason::TooManyBuffers, nullptr, {}, {},
+    return Refusal{RefusalReason::TooManyBuffers,
+                   nullptr,
+                   {},
+                   {},
                    static_cast<double>(options.maxBuffers)};
   if (unsigned live = manyOps ? mostLiveValues(all.ops) : 0;
       live > options.maxLiveValues)
-    return Refusal{RefusalReason::RegisterPressure, nullptr, {}, {},
+    return Refusal{RefusalReason::RegisterPressure,
+                   nullptr,
+                   {},
+                   {},
                    static_cast<double>(live)};
   // The exact count, so that the bound above is tight again.
   x.numBuffers = buffers;

@@ -29,11 +29,23 @@ public:
   void run();
 
   /// The last reason why the groups of two nodes were not merged; null if the
-  /// pair never came up.
+  /// pair never came up. For use when the partition is final.
   const analysis::Refusal *refusalOf(unsigned a, unsigned b);
 
-  /// Distinct ops of a group in program order.
-  llvm::SmallVector<mlir::Operation *> opsOf(unsigned group);
+  /// Groups' ops and outputs as analyzeRegion wants them.
+  struct Union {
+    llvm::SmallVector<mlir::Operation *> ops;
+    llvm::SmallVector<mlir::Value> outputs;
+  };
+  Union unite(llvm::ArrayRef<unsigned> ids);
+  bool isLegal(const Union &all);
+  /// Whether a group may take further ops: not a kernel of its own.
+  bool acceptsCopies(unsigned group);
+  /// Whether two groups side by side keep the bounds on ops and buffers.
+  bool fitsTogether(unsigned a, unsigned b);
+  /// Merges two groups that stay separate parts of one kernel.
+  unsigned forceMerge(unsigned a, unsigned b);
+  const FormGroupsOptions &getOptions() const { return options; }
   /// Time that fusing the edge can save at most, µs.
   double edgeSaving(unsigned producer, unsigned consumer) const;
 
@@ -62,12 +74,6 @@ private:
     std::optional<double> time;
     llvm::SmallVector<Pair, 0> refused;
   };
-  /// The union of two groups as analyzeRegion wants it.
-  struct Union {
-    llvm::SmallVector<mlir::Operation *> ops;
-    llvm::SmallVector<mlir::Value> outputs;
-  };
-
   PlanGraph &plan;
   analysis::FactTable &facts;
   const FormGroupsOptions &options;
@@ -86,7 +92,6 @@ private:
   void attempt(Pair pair);
   void refuse(const Pair &pair, analysis::Refusal why);
   void mergeGroups(unsigned a, unsigned b);
-  Union unite(llvm::ArrayRef<unsigned> ids);
   double timeOf(unsigned group);
   std::optional<analysis::Refusal> check(unsigned a, unsigned b,
                                          std::optional<double> &time);

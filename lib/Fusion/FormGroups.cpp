@@ -6,6 +6,7 @@
 #include "fusec/Fusion/FormGroups.h"
 #include "ChooseGroups.h"
 #include "OutlineGroups.h"
+#include "RefineGroups.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -75,6 +76,10 @@ FusionDecisions fusion::formGroups(FunctionOpInterface function,
   PlanGraph plan(block, facts);
   GroupChooser chooser(plan, facts, options);
   chooser.run();
+  if (options.horizontal)
+    packSmallGroups(plan, chooser, options);
+  unsigned copied = plan.nodes.size() - plan.numOps;
+  recomputeCheapValues(plan, chooser, plan.numOps - copied);
   recordEdges(plan, chooser, decisions);
   decisions.attempts = chooser.attempts;
   decisions.analyzedOps = chooser.analyzedOps;

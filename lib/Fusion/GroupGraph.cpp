@@ -26,9 +26,18 @@ unsigned GroupGraph::addNode() {
   return id;
 }
 
+unsigned GroupGraph::addMember(unsigned group) {
+  unsigned id = addNode();
+  group = find(group);
+  parents[id] = group;
+  nodes[id].clear();
+  nodes[group].push_back(id);
+  return id;
+}
+
 void GroupGraph::addEdge(unsigned from, unsigned to) {
-  succs[from].push_back(to);
-  preds[to].push_back(from);
+  succs[find(from)].push_back(to);
+  preds[find(to)].push_back(from);
 }
 
 unsigned GroupGraph::find(unsigned node) {
@@ -115,7 +124,9 @@ unsigned GroupGraph::merge(unsigned a, unsigned b) {
     std::swap(a, b);
   unsigned newOrder = orders[b];
   if (!after.empty()) {
-    auto byOrder = [&](unsigned x, unsigned y) { return orders[x] < orders[y]; };
+    auto byOrder = [&](unsigned x, unsigned y) {
+      return orders[x] < orders[y];
+    };
     llvm::sort(after, byOrder);
     llvm::sort(before, byOrder);
     SmallVector<unsigned> slots{orders[a], orders[b]};

@@ -24,12 +24,13 @@ private:
   OpBuilder builder;
   /// Values of the old graph to results of fusions.
   IRMapping global;
-  SmallVector<SmallVector<Operation *>> ops;     // by group, program order
-  SmallVector<SmallVector<Value>> outputs;       // by group
+  SmallVector<SmallVector<Operation *>> ops; // by group, program order
+  SmallVector<SmallVector<Value>> outputs;   // by group
   llvm::DenseSet<std::pair<unsigned, Operation *>> holds;
 
   void collectOps(ArrayRef<unsigned> order);
   void collectOutputs(ArrayRef<unsigned> order);
+  void dropDead(unsigned group);
   graph::FusionOp outline(unsigned group);
   void keep(Operation *op);
 };
@@ -67,6 +68,24 @@ void Outliner::collectOutputs(ArrayRef<unsigned> order) {
   }
 }
 
+/// Ops whose results only other groups needed, which now compute them.
+void Outliner::dropDead(unsigned group) {
+  llvm::SmallPtrSet<Operation *, 16> live;
+  for (Value output : outputs[group])
+    live.insert(output.getDefiningOp());
+  for (Operation *op : llvm::reverse(ops[group]))
+    if (live.contains(op))
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          live.insert(producer);
+  llvm::erase_if(ops[group], [&](Operation *op) {
+    bool dead = !live.contains(op);
+    if (dead)
+      holds.erase({group, op});
+    return dead;
+  });
+}
+
 graph::FusionOp Outliner::outline(unsigned group) {
   llvm::SetVector<Value> inputs;
   SmallVector<Operation *> constants;
@@ -96,9 +115,9 @@ graph::FusionOp Outliner::outline(unsigned group) {
   llvm::sort(outputs[group], [](Value a, Value b) {
     return a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
   });
-  auto fusion = graph::FusionOp::create(
-      builder, outputs[group].back().getLoc(),
-      ValueRange(outputs[group]).getTypes(), actual);
+  auto fusion =
+      graph::FusionOp::create(builder, outputs[group].back().getLoc(),
+                              ValueRange(outputs[group]).getTypes(), actual);
   Region &region = fusion.getBody();
   Block *body = region.empty() ? &region.emplaceBlock() : &region.front();
   if (!body->empty())
@@ -140,6 +159,7 @@ SmallVector<OutlinedGroup> Outliner::run() {
       continue;
     }
     llvm::append_range(covered, ops[group]);
+    dropDead(group);
     if (!outputs[group].empty())
       result.push_back({outline(group), group});
   }

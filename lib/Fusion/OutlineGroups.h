@@ -16,8 +16,8 @@ struct OutlinedGroup {
   unsigned group;
 };
 
-/// Moves each group of `plan` into a `graph.fusion`, in an order where producers
-/// come first, and erases the ops of `block` that the plan covers:
+/// Moves each group of `plan` into a `graph.fusion`, in an order where
+/// producers come first, and erases the ops of `block` that the plan covers:
 ///
 ///     %a = graph.exp %x          %b = graph.fusion(%arg = %x) {
 ///     %b = graph.neg %a    ->      %0 = graph.exp %arg

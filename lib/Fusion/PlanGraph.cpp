@@ -98,7 +98,38 @@ PlanGraph::PlanGraph(Block &block, analysis::FactTable &facts) {
     for (unsigned &user : node.users)
       user = last - user;
   }
+  producers.resize(nodes.size());
   for (auto [id, node] : llvm::enumerate(nodes))
-    for (unsigned user : node.users)
+    for (unsigned user : node.users) {
       groups.addEdge(id, user);
+      producers[user].push_back(id);
+    }
+}
+
+unsigned PlanGraph::addCopy(unsigned node, unsigned group) {
+  PlanNode copy = nodes[node];
+  copy.users.clear();
+  copy.isReturned = false;
+  copy.isCopy = nodes[node].isCopy = true;
+  nodes.push_back(copy);
+  producers.emplace_back();
+  return groups.addMember(group);
+}
+
+void PlanGraph::addUse(unsigned producer, unsigned user) {
+  if (llvm::is_contained(nodes[producer].users, user))
+    return;
+  nodes[producer].users.push_back(user);
+  producers[user].push_back(producer);
+  groups.addEdge(producer, user);
+}
+
+void PlanGraph::moveUse(unsigned from, unsigned to, unsigned user) {
+  llvm::erase(nodes[from].users, user);
+  llvm::erase(producers[user], from);
+  addUse(to, user);
+}
+
+SmallVector<unsigned> PlanGraph::producersOf(unsigned node) {
+  return llvm::to_vector(producers[node]);
 }

@@ -37,14 +37,25 @@ public:
   /// Number of ops with a node.
   unsigned numOps = 0;
 
+  /// Adds another node for the op of `node` to `group`; it has no users yet.
+  unsigned addCopy(unsigned node, unsigned group);
+  /// Records that `user` reads `producer`.
+  void addUse(unsigned producer, unsigned user);
+  /// Lets `user` read `to`, a copy of `from`, instead of `from`.
+  void moveUse(unsigned from, unsigned to, unsigned user);
+  /// Nodes that `node` reads, each once.
+  llvm::SmallVector<unsigned> producersOf(unsigned node);
+
 private:
   void addCopies(mlir::Operation *op, analysis::FactTable &facts);
 
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned, 1>> copies;
+  llvm::SmallVector<llvm::SmallVector<unsigned, 2>> producers;
   unsigned spareCopies = 0;
 };
 
-/// True for constants that are copied into kernels: splats and up to 16 elements.
+/// True for constants that are copied into kernels: splats and up to 16
+/// elements.
 bool isInlineConstant(mlir::Operation *op);
 
 /// The op of `block` that holds `op`, itself or an ancestor.

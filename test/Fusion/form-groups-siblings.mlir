@@ -34,8 +34,8 @@ func.func @two_sums(%x: tensor<64x1000xf32>) -> (tensor<64xf32>, tensor<64xf32>)
 // A broadcast bias with two users in different kernels is computed in both
 // rather than stored.
 // CHECK-LABEL: func @shared_bias
-// CHECK: graph.fusion(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64xf32>
-// CHECK: graph.fusion(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<32xf32>
+// CHECK: graph.fusion(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<32xf32>, tensor<64x32xf32>) -> tensor<64xf32>
+// CHECK: graph.fusion(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<32xf32>, tensor<64x32xf32>) -> tensor<32xf32>
 // CHECK-NOT: graph.fusion
 // CHECK: return
 func.func @shared_bias(%x: tensor<64x32xf32>, %y: tensor<64x32xf32>, %b: tensor<32xf32>) -> (tensor<64xf32>, tensor<32xf32>) {

@@ -20,10 +20,10 @@
 // are needed. One map is the usual case. Several, or one that is not a
 // bijection, mean evaluating the op at each of them; that is always legal for
 // inlined ops, because the nested reads end at buffers, constants or at
-// reductions, and a reduction is read only at its own placement: along a row its
-// result is one value that all threads of the row hold. (So `rotate-half` after
-// a norm is legal: the norm's element-wise part is evaluated at two indices.)
-// A null map is an index that depends on data.
+// reductions, and a reduction is read only at its own placement: along a row
+// its result is one value that all threads of the row hold. (So `rotate-half`
+// after a norm is legal: the norm's element-wise part is evaluated at two
+// indices.) A null map is an index that depends on data.
 //
 // Kinds
 // -----

@@ -23,7 +23,10 @@ public:
 
   /// Adds a node as a group of its own, after all earlier ones in the order.
   unsigned addNode();
-  /// Adds an edge from an earlier to a later node.
+  /// Adds a node to an existing group.
+  unsigned addMember(unsigned group);
+  /// Adds an edge between nodes of one group, or of an earlier and a later one
+  /// in the order.
   void addEdge(unsigned from, unsigned to);
 
   unsigned size() const { return parents.size(); }

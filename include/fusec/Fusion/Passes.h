@@ -20,9 +20,10 @@ namespace fusec::fusion {
 using DecisionSink =
     std::function<void(mlir::func::FuncOp, const FusionDecisions &)>;
 
-/// The pass with typed options, handing its decisions to `sink` if there is one.
-std::unique_ptr<mlir::Pass> createFormGroupsPass(const FormGroupsOptions &options,
-                                                 DecisionSink sink);
+/// The pass with typed options, handing its decisions to `sink` if there is
+/// one.
+std::unique_ptr<mlir::Pass>
+createFormGroupsPass(const FormGroupsOptions &options, DecisionSink sink);
 
 } // namespace fusec::fusion
 

@@ -18,8 +18,8 @@ TEST(CostModel, CountsBytesByElementWidth) {
   EXPECT_EQ(tensorBytes(RankedTensorType::get({7}, b.getI1Type())), 7);
   EXPECT_EQ(tensorBytes(RankedTensorType::get({7}, b.getIntegerType(4))), 7);
   EXPECT_EQ(tensorBytes(RankedTensorType::get({0, 9}, b.getF32Type())), 0);
-  EXPECT_EQ(tensorBytes(RankedTensorType::get({ShapedType::kDynamic},
-                                              b.getF32Type())),
+  EXPECT_EQ(tensorBytes(
+                RankedTensorType::get({ShapedType::kDynamic}, b.getF32Type())),
             4.0 * kAssumedDynamicSize);
 }
 

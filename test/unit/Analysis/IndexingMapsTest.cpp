@@ -64,7 +64,7 @@ void forEachPoint(ArrayRef<int64_t> sizes,
 }
 
 TEST_F(IndexingMaps, ReshapeThereAndBackCancels) {
-  SmallVector<SmallVector<int64_t>> shapes{{8, 64}, {512}, {4, 2, 16, 4},
+  SmallVector<SmallVector<int64_t>> shapes{{8, 64}, {512},       {4, 2, 16, 4},
                                            {64, 8}, {1, 512, 1}, {2, 256}};
   for (auto &from : shapes)
     for (auto &to : shapes) {

@@ -45,13 +45,13 @@ protected:
 
   FusionDecisions end(ValueRange results, double maxSeconds = 20) {
     func::ReturnOp::create(*builder, loc, results);
-    function.setType(builder->getFunctionType(
-        function.getArgumentTypes(), results.getTypes()));
+    function.setType(builder->getFunctionType(function.getArgumentTypes(),
+                                              results.getTypes()));
     auto start = std::chrono::steady_clock::now();
     FusionDecisions decisions = formGroups(function);
-    double seconds = std::chrono::duration<double>(
-                         std::chrono::steady_clock::now() - start)
-                         .count();
+    double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
     RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
     RecordProperty("attempts", static_cast<int>(decisions.attempts));
     RecordProperty("analyzedOps", static_cast<int>(decisions.analyzedOps));
@@ -188,9 +188,9 @@ TEST_F(FormGroupsStress, ThirtyLayerPerceptron) {
         *builder, loc, tensor({256, 256}), value,
         function.getArgument(1 + 2 * i), ArrayRef<int64_t>{},
         ArrayRef<int64_t>{}, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{0});
-    Value bias = graph::BroadcastOp::create(
-        *builder, loc, tensor({256, 256}), function.getArgument(2 + 2 * i),
-        builder->getDenseI64ArrayAttr({1}));
+    Value bias = graph::BroadcastOp::create(*builder, loc, tensor({256, 256}),
+                                            function.getArgument(2 + 2 * i),
+                                            builder->getDenseI64ArrayAttr({1}));
     value = graph::TanhOp::create(*builder, loc, add(value, bias));
   }
   FusionDecisions decisions = end(value);

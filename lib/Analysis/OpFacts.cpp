@@ -73,8 +73,13 @@ const OpFacts *FactTable::get(Operation *op) {
   for (auto [i, access] : llvm::enumerate(result->space.operands))
     if (access.map && !access.map.isIdentity())
       access.map = simplifyIndexMap(access.map, result->loops);
+  // A slice from 0 has an identity map too, but a larger operand.
+  bool sameShapes = llvm::all_of(op->getOperandTypes(), [&](Type type) {
+    return cast<RankedTensorType>(type).getShape() ==
+           ArrayRef<int64_t>(result->space.parallel);
+  });
   result->isPlain =
-      result->space.reduced.empty() &&
+      result->space.reduced.empty() && sameShapes &&
       llvm::all_of(result->space.operands, [](const auto &access) {
         return !access.isIndirect && !access.isMasked && access.map &&
                access.map.isIdentity();

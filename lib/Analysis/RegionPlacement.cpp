@@ -84,6 +84,10 @@ void RegionBuilder::placeForward(Value value, AffineMap map) {
             : user->opClass != OpClass::Inlined ||
                   placed.contains(user->op->getResult(0)))
       continue;
+    if (user->isPlain) {
+      placeOp(user, map);
+      continue;
+    }
     const graph::OperandAccess &access = user->space.operands[use.operand];
     if (access.isIndirect || access.isMasked || !access.map)
       continue;
@@ -103,6 +107,11 @@ void RegionBuilder::placeBackward(Value value, AffineMap map) {
   const OpFacts *fact = op ? inside.lookup(op) : nullptr;
   if (!fact || fact->opClass != OpClass::Inlined)
     return;
+  if (fact->isPlain) {
+    for (Value operand : op->getOperands())
+      placeValue(operand, map);
+    return;
+  }
   for (auto [operand, access] :
        llvm::zip(op->getOperands(), fact->space.operands)) {
     if (access.isIndirect || access.isMasked || !access.map ||

@@ -68,7 +68,9 @@ bool RegionBuilder::readOperands(const OpFacts *op, ArrayRef<AffineMap> maps) {
     for (AffineMap map : maps) {
       bool known = map && access.map && !access.isIndirect;
       AffineMap read =
-          known ? composeIndex(access.map, map, spine) : AffineMap();
+          !known         ? AffineMap()
+          : op->isPlain ? map
+                        : composeIndex(access.map, map, spine);
       if (!addRead(operand, read))
         return false;
     }

@@ -4,6 +4,7 @@
 // Generated graphs on which fusers have been seen to explode. The assertions
 // count the planner's work; the time limits only catch hangs.
 //===----------------------------------------------------------------------===//
+#include "StructuralHash.h"
 #include "fusec/Fusion/FormGroups.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -47,6 +48,7 @@ protected:
     func::ReturnOp::create(*builder, loc, results);
     function.setType(builder->getFunctionType(function.getArgumentTypes(),
                                               results.getTypes()));
+    llvm::hash_code before = test::StructuralHash::of(function);
     auto start = std::chrono::steady_clock::now();
     FusionDecisions decisions = formGroups(function);
     double seconds =
@@ -57,6 +59,7 @@ protected:
     RecordProperty("analyzedOps", static_cast<int>(decisions.analyzedOps));
     EXPECT_LT(seconds, maxSeconds);
     EXPECT_TRUE(succeeded(verify(*module)));
+    EXPECT_EQ(test::StructuralHash::of(function), before);
     EXPECT_TRUE(succeeded(verifyGroups(function)));
     return decisions;
   }

@@ -92,9 +92,14 @@ inline std::vector<Tensor> single(Tensor tensor) {
 
 // Families, each in the file of its name.
 void registerBinaryKernels(Registry &registry);
+void registerCompositeKernels(Registry &registry);
+void registerContractionKernels(Registry &registry);
+void registerControlKernels(Registry &registry);
 void registerConvertKernels(Registry &registry);
 void registerGatherKernels(Registry &registry);
 void registerMovementKernels(Registry &registry);
+void registerReductionKernels(Registry &registry);
+void registerScatterKernels(Registry &registry);
 void registerUnaryKernels(Registry &registry);
 
 } // namespace fusec::reference

@@ -9,9 +9,14 @@ const Registry &Registry::get() {
   static const Registry registry = [] {
     Registry all;
     registerBinaryKernels(all);
+    registerCompositeKernels(all);
+    registerContractionKernels(all);
+    registerControlKernels(all);
     registerConvertKernels(all);
     registerGatherKernels(all);
     registerMovementKernels(all);
+    registerReductionKernels(all);
+    registerScatterKernels(all);
     registerUnaryKernels(all);
     return all;
   }();

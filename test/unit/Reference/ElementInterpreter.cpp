@@ -224,6 +224,8 @@ private:
       return rounded(op, found->second(real(0)));
     if (auto found = binaryMath().find(name); found != binaryMath().end())
       return rounded(op, found->second(real(0), real(1)));
+    if (isa<math::FmaOp>(op))
+      return fused(op, inputs);
     SmallVector<OpFoldResult> results;
     if (failed(op.fold(inputs, results)) || results.empty())
       return llvm::createStringError("no defined result of " + name);
@@ -240,6 +242,15 @@ private:
     Type type = op.getResult(0).getType();
     return FloatAttr::get(type,
                           type.isF32() ? static_cast<float>(value) : value);
+  }
+
+  /// a * b + c with one rounding, to the type of the op.
+  static Attribute fused(Operation &op, ArrayRef<Attribute> inputs) {
+    APFloat value = cast<FloatAttr>(inputs[0]).getValue();
+    value.fusedMultiplyAdd(cast<FloatAttr>(inputs[1]).getValue(),
+                           cast<FloatAttr>(inputs[2]).getValue(),
+                           APFloat::rmNearestTiesToEven);
+    return FloatAttr::get(op.getResult(0).getType(), value);
   }
 
   Expected<Attribute> readElement(Operation &op, ArrayRef<Attribute> inputs) {

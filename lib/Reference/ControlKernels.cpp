@@ -59,7 +59,7 @@ static Expected<Tensor> sliceOf(const Tensor &tensor, int64_t i,
                                 Context &context) {
   auto shape = ArrayRef(tensor.shape).drop_front();
   Expected<Tensor> slice =
-      Tensor::create(tensor.dtype, shape, context.options().maxTensorBytes);
+      Tensor::create(tensor.dtype, shape, context.bytesLeft());
   if (!slice)
     return slice;
   onPayload(tensor, *slice, [&](const auto &source, auto &target) {
@@ -77,7 +77,7 @@ static Error store(const Tensor &slice, int64_t i, int64_t trips, bool first,
     SmallVector<int64_t> shape = {trips};
     llvm::append_range(shape, slice.shape);
     Expected<Tensor> made =
-        Tensor::create(slice.dtype, shape, context.options().maxTensorBytes);
+        Tensor::create(slice.dtype, shape, context.bytesLeft());
     if (!made)
       return made.takeError();
     stack = std::move(*made);

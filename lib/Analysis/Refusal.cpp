@@ -57,7 +57,7 @@ std::string Refusal::sentence() const {
                          count);
   case RefusalReason::ReductionAxesDiffer:
     return llvm::formatv("{0} reduces axes {1} of its operand where the "
-                         "kernel's first reduction reduces {2}",
+                         "kernel's longest reduction reduces {2}",
                          who, shape(second), shape(first));
   case RefusalReason::IndexMixesReducedAxes:
     return llvm::formatv("the result of {0} is read at an index that depends "

@@ -234,6 +234,17 @@ static SmallVector<int64_t> reducedAxes(const OpFacts &fact) {
   return axes;
 }
 
+/// Whether `loops` uses every spine axis with more than one point. A placement
+/// is injective by construction; with all axes used it also covers no more
+/// points than the spine has. Without this, a reduction of a row's one value
+/// would run once per point of the row.
+static bool usesWholeSpine(AffineMap loops, ArrayRef<int64_t> spine) {
+  for (auto [i, size] : llvm::enumerate(spine))
+    if (size != 1 && !usesDimIn(loops, i, i + 1))
+      return false;
+  return true;
+}
+
 bool RegionBuilder::checkStages() {
   for (const OpFacts *fact : facts) {
     if (!fact || fact->opClass != OpClass::Reduction)
@@ -241,7 +252,7 @@ bool RegionBuilder::checkStages() {
     Refusal differ{RefusalReason::ReductionAxesDiffer, fact->op,
                    reducedAxes(*lead), reducedAxes(*fact)};
     auto it = stageLoops.find(fact->op);
-    if (it == stageLoops.end())
+    if (it == stageLoops.end() || !usesWholeSpine(it->second, spine))
       return refuse(differ);
     ArrayRef<AffineExpr> loops = it->second.getResults();
     for (AffineExpr expr : loops.take_front(fact->numParallel()))

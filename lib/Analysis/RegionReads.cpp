@@ -67,10 +67,9 @@ bool RegionBuilder::readOperands(const OpFacts *op, ArrayRef<AffineMap> maps) {
       continue;
     for (AffineMap map : maps) {
       bool known = map && access.map && !access.isIndirect;
-      AffineMap read =
-          !known         ? AffineMap()
-          : op->isPlain ? map
-                        : composeIndex(access.map, map, spine);
+      AffineMap read = !known        ? AffineMap()
+                       : op->isPlain ? map
+                                     : composeIndex(access.map, map, spine);
       if (!addRead(operand, read))
         return false;
     }

@@ -5,6 +5,7 @@
 // RegionBuilder.h.
 //===----------------------------------------------------------------------===//
 #include "RegionBuilder.h"
+#include "fusec/Analysis/CostModel.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -69,7 +70,9 @@ bool RegionBuilder::classify() {
     case OpClass::Inlined:
       break;
     case OpClass::Reduction:
-      reduction = reduction ? reduction : fact;
+      // The longest one leads: a reduction over unit axes has no row to share.
+      if (!reduction || pointCount(fact->loops) > pointCount(reduction->loops))
+        reduction = fact;
       break;
     case OpClass::Window:
       window = window ? window : fact;

@@ -2,7 +2,7 @@
 // RUN: fusec-opt %s --split-input-file --fusec-fusion-form-groups="print-decisions" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
 // Rows and columns: the second reduction goes to a kernel of its own.
-// WHY: not fused with graph.{{.*}} (ReductionAxesDiffer, {{.*}} us): graph.reduce reduces axes [{{.}}] of its operand where the kernel's first reduction reduces [{{.}}]
+// WHY: not fused with graph.{{.*}} (ReductionAxesDiffer, {{.*}} us): graph.reduce reduces axes [{{.}}] of its operand where the kernel's longest reduction reduces [{{.}}]
 // WHY: to allow it: reduce the same axes
 // CHECK-LABEL: func @axes_differ
 // CHECK-COUNT-2: graph.fusion

@@ -22,7 +22,7 @@ enum class RefusalReason : uint8_t {
   /// The search for a cycle was given up (`number`: groups visited).
   CycleSearchTooLong,
   /// Two reductions do not share their axes (`first`, `second`: reduced axes of
-  /// the kernel's first reduction and of `op`).
+  /// the kernel's longest reduction and of `op`).
   ReductionAxesDiffer,
   /// A reduction's result is read at an index that depends on reduced axes.
   IndexMixesReducedAxes,

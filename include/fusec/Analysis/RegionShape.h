@@ -28,7 +28,7 @@
 // Kinds
 // -----
 // Pointwise    no reduced axes; spine = shape of the first output.
-// Row          spine = loops of the first reduction. Reductions run in `stages`
+// Row          spine = loops of the longest reduction. Reductions run in `stages`
 //              order, `level` by `level`; a level needs the levels before it.
 // Stencil      spine = shape of the output. Stages are the window ops in order;
 //              each has the box of its result that one spine tile needs.

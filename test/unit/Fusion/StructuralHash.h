@@ -49,8 +49,8 @@ private:
       for (mlir::Value operand : op.getOperands())
         code = llvm::hash_combine(code, values.lookup(operand));
       for (mlir::OpResult result : op.getResults())
-        values[result] =
-            llvm::hash_combine(code, result.getResultNumber(), result.getType());
+        values[result] = llvm::hash_combine(code, result.getResultNumber(),
+                                            result.getType());
     }
   }
 };

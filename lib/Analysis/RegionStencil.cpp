@@ -296,9 +296,13 @@ bool RegionBuilder::collectBoxes() {
   if (form.haloRatio > limits.maxHaloRatio)
     return refuse(
         {RefusalReason::HaloTooLarge, widest, {}, {}, form.haloRatio});
-  for (const OpFacts *fact : facts)
-    if (fact)
-      form.placements[fact->op];
+  for (const OpFacts *fact : facts) {
+    if (!fact)
+      continue;
+    OpPlacement &placement = form.placements[fact->op];
+    if (const Box *box = solver.box(fact->op))
+      placement.box = *box;
+  }
   assignLevels();
   return true;
 }

@@ -108,6 +108,9 @@ struct OpPlacement {
   unsigned level = 0;
   /// No read uses a reduced dim: one value per row.
   bool isUniform = false;
+  /// Stencil only: the box of the result that a spine tile needs; empty for ops
+  /// that no output needs.
+  llvm::SmallVector<TileExtent> box = {};
 };
 
 /// The shape of a legal kernel.

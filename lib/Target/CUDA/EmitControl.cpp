@@ -11,9 +11,11 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::cuda;
 
-// Register arrays must be indexed by constants after unrolling; loops longer
-// than this are not over registers.
-static constexpr int64_t kMaxUnroll = 64;
+// Loops over registers must be unrolled, so that register arrays are indexed by
+// constants. Other loops (window rows, channels) are unrolled while their text
+// stays small: the compiler then shares what iterations have in common.
+static constexpr int64_t kMaxRegisterTrip = 128;
+static constexpr int64_t kMaxUnrolledOps = 4096;
 
 static std::optional<int64_t> constantTrip(scf::ForOp loop) {
   llvm::APInt lower, upper, step;
@@ -22,6 +24,45 @@ static std::optional<int64_t> constantTrip(scf::ForOp loop) {
       !matchPattern(loop.getStep(), m_ConstantInt(&step)))
     return std::nullopt;
   return (upper.getSExtValue() - lower.getSExtValue()) / step.getSExtValue();
+}
+
+/// Ops that the block becomes when all loops in it are unrolled.
+static int64_t unrolledOps(Block &block) {
+  int64_t count = 0;
+  for (Operation &op : block) {
+    int64_t inner = 1;
+    for (Region &region : op.getRegions())
+      for (Block &nested : region)
+        inner += unrolledOps(nested);
+    auto loop = dyn_cast<scf::ForOp>(op);
+    std::optional<int64_t> trip = loop ? constantTrip(loop) : std::nullopt;
+    count += inner * std::max<int64_t>(1, trip.value_or(1));
+  }
+  return count;
+}
+
+/// True if the loop variable says which register of an array is meant.
+static bool isOverRegisters(scf::ForOp loop) {
+  return loop
+      .walk([&](Operation *op) {
+        bool indexes = isa<simt::LoadOp, simt::StoreOp>(op);
+        for (Value operand : op->getOperands())
+          if (auto type = dyn_cast<MemRefType>(operand.getType()))
+            indexes |= type.hasStaticShape() && !tile::isShared(operand);
+        bool isInner = op->getParentOfType<scf::ForOp>() == loop;
+        return indexes && isInner ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static bool shouldUnroll(scf::ForOp loop) {
+  std::optional<int64_t> trip = constantTrip(loop);
+  if (!trip)
+    return false;
+  if (*trip * unrolledOps(*loop.getBody()) <= kMaxUnrolledOps)
+    return true;
+  return *trip <= kMaxRegisterTrip && isOverRegisters(loop);
 }
 
 /// Declares a variable per carried value, set to `inits`.
@@ -60,16 +101,15 @@ static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
   if (failed(declare(emitter, loop, loop.getResults(), loop.getInitArgs(),
                      loop.getRegionIterArgs())))
     return failure();
-  std::optional<int64_t> trip = constantTrip(loop);
-  emitter.line() << (trip && *trip <= kMaxUnroll ? "FUSEC_UNROLL\n" : "");
+  bool unroll = shouldUnroll(loop);
   std::string lower = emitter.use(loop.getLowerBound());
   std::string upper = emitter.use(loop.getUpperBound());
   std::string step = emitter.use(loop.getStep());
   std::string type = emitter.typeName(loop.getInductionVar().getType());
   std::string i = emitter.name(loop.getInductionVar(), "r");
-  if (trip && *trip <= kMaxUnroll)
-    emitter.line();
-  emitter.os << "for (" << type << " " << i << " = " << lower << "; " << i
+  if (unroll)
+    emitter.line() << "FUSEC_UNROLL\n";
+  emitter.line() << "for (" << type << " " << i << " = " << lower << "; " << i
              << " < " << upper << "; " << i << " += " << step << ") {\n";
   ++emitter.indent;
   if (failed(emitter.emitBlock(*loop.getBody())))

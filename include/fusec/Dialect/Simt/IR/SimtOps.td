@@ -25,7 +25,7 @@ def Simt_Dialect : Dialect {
 class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
 def Simt_Buffer : MemRefRankOf<[AnyType], [1]>;
 
-def Simt_KernelOp : Simt_Op<"kernel", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
+def Simt_KernelOp : Simt_Op<"kernel", [AutomaticAllocationScope, IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
   let summary = "the program of one thread";
   let description = [{
     Arguments, `grid` and `extents` as in `tile.kernel`. `wideOffsets`: offsets

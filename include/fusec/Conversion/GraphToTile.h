@@ -1,0 +1,42 @@
+//===- GraphToTile.h - from regions to block programs -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_CONVERSION_GRAPHTOTILE_H
+#define FUSEC_CONVERSION_GRAPHTOTILE_H
+
+#include "fusec/Analysis/RegionShape.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Dialect/Tile/IR/Tile.h"
+#include "fusec/Support/TargetInfo.h"
+
+namespace fusec {
+
+/// Numerics of a region (docs/semantics.md).
+enum class NumericsMode : uint8_t {
+  /// Every op rounds to its result type: bits equal the unfused graph's.
+  Exact,
+  /// f32 between ops of a region; rounds before discontinuous ops and stores.
+  Default,
+};
+
+/// How regions become block programs.
+struct TileOptions {
+  TargetInfo target;
+  NumericsMode numerics = NumericsMode::Default;
+};
+
+/// Builds the block program of `fusion`, whose shape is `form`, at the end of
+/// `module` and returns it. Arguments: the fusion's inputs in order (read
+/// only), its results in order, then run-time extents. Fails with a located
+/// diagnostic if no schedule reaches the region.
+mlir::FailureOr<tile::KernelOp>
+lowerRegion(graph::FusionOp fusion, const analysis::RegionForm &form,
+            const TileOptions &options, mlir::ModuleOp module,
+            llvm::StringRef name);
+
+/// True if offsets into some buffer of `fusion` may not fit 31 bits.
+bool needsWideOffsets(graph::FusionOp fusion);
+
+} // namespace fusec
+
+#endif // FUSEC_CONVERSION_GRAPHTOTILE_H

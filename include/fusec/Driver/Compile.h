@@ -1,0 +1,81 @@
+//===- Compile.h - from a graph to a Program --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_DRIVER_COMPILE_H
+#define FUSEC_DRIVER_COMPILE_H
+
+#include "fusec/Conversion/GraphToTile.h"
+#include "fusec/Fusion/FormGroups.h"
+#include "fusec/Runtime/Program.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+
+namespace fusec::driver {
+
+/// Options of a compilation for GPU kernel text (CUDA and emulator).
+struct CompileOptions {
+  TargetInfo target = TargetInfo::h200();
+  NumericsMode numerics = NumericsMode::Default;
+  /// Off: one kernel per graph op.
+  bool fuse = true;
+  /// Let the planner put unrelated small regions side by side.
+  bool horizontal = false;
+};
+
+/// A point of the pipeline at which IR can be looked at.
+enum class Stage : uint8_t {
+  /// Primitive ops, canonicalised, constants folded.
+  Graph,
+  /// graph.fusion regions.
+  Fused,
+  /// A module of tile.kernel.
+  Tile,
+  /// A module of simt.kernel.
+  Simt,
+};
+
+/// Sees the IR after each stage; must not change it.
+using StageObserver = std::function<void(Stage, mlir::Operation *)>;
+
+/// One kernel of the result and where it comes from.
+struct KernelSummary {
+  analysis::KernelKind kind = analysis::KernelKind::Pointwise;
+  /// Ops of the region.
+  std::vector<std::string> ops;
+  /// Bytes of inputs and outputs of one launch, each counted once.
+  int64_t bytes = 0;
+  /// The planner's estimate, µs.
+  double microseconds = 0;
+  /// Index into Program::kernels.
+  uint32_t kernel = 0;
+};
+
+/// What compilation yields.
+struct Compilation {
+  runtime::Program program;
+  fusion::FusionDecisions decisions;
+  std::vector<KernelSummary> kernels;
+};
+
+/// Registers the dialects that graphs and their lowerings use.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// The only function of `module`, or an error that says what was found.
+llvm::Expected<mlir::func::FuncOp> findEntry(mlir::ModuleOp module);
+
+/// Decomposes, canonicalises, merges and folds the function, in place.
+llvm::Error simplifyGraph(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Forms regions in the simplified function, in place.
+llvm::Expected<fusion::FusionDecisions>
+planGraph(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Compiles the only function of `module` (graph dialect, static shapes) to
+/// kernels. Changes `module`. Errors carry the located diagnostics.
+llvm::Expected<Compilation> compile(mlir::ModuleOp module,
+                                    const CompileOptions &options = {},
+                                    const StageObserver &observer = {});
+
+} // namespace fusec::driver
+
+#endif // FUSEC_DRIVER_COMPILE_H

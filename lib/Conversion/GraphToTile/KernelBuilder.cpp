@@ -1,0 +1,172 @@
+//===- KernelBuilder.cpp - the frame of a block program -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+
+KernelBuilder::KernelBuilder(graph::FusionOp fusion,
+                             const analysis::RegionForm &form,
+                             const TileOptions &options, ModuleOp module,
+                             StringRef name)
+    : fusion(fusion), form(form), options(options),
+      builder(fusion.getContext()), loc(fusion.getLoc()),
+      emitter(builder, loc, options), module(module), name(name) {}
+
+void KernelBuilder::begin(int64_t threads, ArrayRef<int64_t> grid,
+                          ArrayRef<int64_t> extents) {
+  builder.setInsertionPointToEnd(module.getBody());
+  unsigned inputs = fusion.getInputs().size();
+  kernel = tile::KernelOp::create(builder, loc, name, threads, inputs, grid,
+                                  extents);
+  Block &body = kernel.getBody().emplaceBlock();
+  auto addBuffer = [&](Type type) {
+    Type element = RegionEmitter::storageType(
+        cast<RankedTensorType>(type).getElementType());
+    return body.addArgument(MemRefType::get({ShapedType::kDynamic}, element),
+                            loc);
+  };
+  for (BlockArgument arg : fusion.getBody().getArguments())
+    emitter.buffers[arg] = addBuffer(arg.getType());
+  for (Type type : fusion.getResultTypes())
+    addBuffer(type);
+  for (size_t i = 0; i < extents.size(); ++i)
+    body.addArgument(builder.getIndexType(), loc);
+  builder.setInsertionPointToStart(&body);
+}
+
+Value KernelBuilder::outputBuffer(unsigned result) {
+  return kernel.getBody().getArgument(fusion.getInputs().size() + result);
+}
+
+Value KernelBuilder::extent(unsigned position) {
+  return kernel.getBody().getArgument(fusion.getInputs().size() +
+                                      fusion.getNumResults() + position);
+}
+
+Value KernelBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+Value KernelBuilder::addIndex(Value lhs, Value rhs) {
+  return arith::AddIOp::create(builder, loc, lhs, rhs);
+}
+Value KernelBuilder::mulIndex(Value lhs, int64_t rhs) {
+  return rhs == 1
+             ? lhs
+             : arith::MulIOp::create(builder, loc, lhs, index(rhs)).getResult();
+}
+Value KernelBuilder::blockId(unsigned dimension) {
+  return tile::BlockIdOp::create(builder, loc, builder.getIndexType(),
+                                 dimension);
+}
+
+Value KernelBuilder::axisTile(RankedTensorType carrier, int64_t axis,
+                              Value start) {
+  auto type = RankedTensorType::get(carrier.getShape(), builder.getIndexType(),
+                                    carrier.getEncoding());
+  Value base = tile::SplatOp::create(builder, loc, type, start);
+  if (carrier.getDimSize(axis) == 1)
+    return base;
+  Value local = tile::IotaOp::create(builder, loc, type, axis);
+  return arith::AddIOp::create(builder, loc, base, local);
+}
+
+Value KernelBuilder::below(RankedTensorType carrier, Value value,
+                           Value bound) {
+  auto type = RankedTensorType::get(carrier.getShape(), builder.getIndexType(),
+                                    carrier.getEncoding());
+  Value limit = tile::SplatOp::create(builder, loc, type, bound);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, value,
+                               limit);
+}
+
+int64_t KernelBuilder::product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+SmallVector<Value> KernelBuilder::split(Value linear, ArrayRef<int64_t> sizes) {
+  emitter.setRange(linear, product(sizes));
+  graph::ElementBuilder eb = emitter.elements();
+  if (sizes.size() == 1)
+    return {linear};
+  // Not given ranges of their own: they stay expressions of `linear`, so that
+  // contiguous dimensions fold back into it.
+  return eb.delinearize(linear, sizes);
+}
+
+RankedTensorType KernelBuilder::carrierType(ArrayRef<int64_t> shape,
+                                            tile::LayoutAttr layout) {
+  return RankedTensorType::get(shape, builder.getIndexType(), layout);
+}
+
+//===----------------------------------------------------------------------===//
+// Access facts
+//===----------------------------------------------------------------------===//
+
+/// How far apart in memory two neighbours along spine dim `dim` are.
+static int64_t strideAlong(AffineMap map, ArrayRef<int64_t> shape,
+                           unsigned dim) {
+  SmallVector<int64_t> origin(map.getNumDims(), 0), next = origin;
+  next[dim] = 1;
+  auto linear = [&](ArrayRef<int64_t> at) {
+    SmallVector<int64_t> index = map.compose(at);
+    int64_t offset = 0;
+    for (auto [i, size] : llvm::zip(index, shape))
+      offset = offset * size + i;
+    return offset;
+  };
+  return linear(next) - linear(origin);
+}
+
+static void addAccess(AccessFacts &result, const analysis::RegionForm &form,
+                      AffineMap map, RankedTensorType type) {
+  unsigned parallel = form.parallel.size(), reduced = form.reduced.size();
+  std::optional<DType> dtype = graph::toDType(type.getElementType());
+  if (!map || !type.hasStaticShape() || !dtype)
+    return;
+  double bytes = double(type.getNumElements()) * byteSize(*dtype);
+  if (reduced && strideAlong(map, type.getShape(), parallel + reduced - 1) == 1)
+    result.reducedContiguous += bytes;
+  if (parallel && strideAlong(map, type.getShape(), parallel - 1) == 1)
+    result.parallelContiguous += bytes;
+}
+
+AccessFacts graph_to_tile::accessFacts(analysis::FactTable &facts,
+                                       const analysis::RegionForm &form) {
+  AccessFacts result;
+  int64_t points = KernelBuilder::product(form.spine());
+  int64_t narrowest = 16;
+  auto note = [&](AffineMap map, Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    addAccess(result, form, map, type);
+    if (type.hasStaticShape() && type.getNumElements() * 2 >= points)
+      if (std::optional<DType> dtype = graph::toDType(type.getElementType()))
+        narrowest = std::min<int64_t>(narrowest, byteSize(*dtype));
+  };
+  for (Operation *op : form.ops) {
+    const analysis::OpFacts *fact = facts.get(op);
+    auto placed = form.placements.find(op);
+    if (!fact || placed == form.placements.end())
+      continue;
+    AffineMap at;
+    for (const analysis::RegionStage &stage : form.stages)
+      if (stage.op == op)
+        at = stage.loops;
+    if (!at && !placed->second.reads.empty())
+      at = placed->second.reads.front();
+    for (auto [operand, access] :
+         llvm::zip(op->getOperands(), fact->space.operands))
+      if (isa<BlockArgument>(operand) && at && access.map)
+        note(access.map.compose(at), operand);
+  }
+  for (const analysis::RegionOutput &output : form.outputs)
+    note(output.index, output.value);
+  result.elementBytes = narrowest == 16 ? 4 : narrowest;
+  return result;
+}

@@ -1,0 +1,80 @@
+//===- KernelBuilder.h - the frame of a block program -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all schedules share: the kernel op with its arguments, index tiles of
+// linear axes, and facts about how buffers are read that steer the layout.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_CONVERSION_GRAPHTOTILE_KERNELBUILDER_H
+#define FUSEC_LIB_CONVERSION_GRAPHTOTILE_KERNELBUILDER_H
+
+#include "RegionEmitter.h"
+
+namespace fusec::graph_to_tile {
+
+class KernelBuilder {
+public:
+  KernelBuilder(graph::FusionOp fusion, const analysis::RegionForm &form,
+                const TileOptions &options, mlir::ModuleOp module,
+                llvm::StringRef name);
+
+  graph::FusionOp fusion;
+  const analysis::RegionForm &form;
+  const TileOptions &options;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  tile::KernelOp kernel;
+  RegionEmitter emitter;
+
+  /// Creates the kernel with `extents` as run-time index arguments.
+  void begin(int64_t threads, llvm::ArrayRef<int64_t> grid,
+             llvm::ArrayRef<int64_t> extents);
+  /// The run-time extent at `position`.
+  mlir::Value extent(unsigned position);
+  /// The buffer of result `result` of the fusion.
+  mlir::Value outputBuffer(unsigned result);
+
+  mlir::Value index(int64_t value);
+  mlir::Value addIndex(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mulIndex(mlir::Value lhs, int64_t rhs);
+  mlir::Value blockId(unsigned dimension);
+  /// start + coordinate along `axis`, a tile of type `carrier`.
+  mlir::Value axisTile(mlir::RankedTensorType carrier, int64_t axis,
+                       mlir::Value start);
+  /// value < bound, elementwise, for a scalar bound.
+  mlir::Value below(mlir::RankedTensorType carrier, mlir::Value value,
+                    mlir::Value bound);
+  /// Splits a linear index tile in [0, product) into one tile per size; the
+  /// results have ranges set, so that offsets simplify.
+  llvm::SmallVector<mlir::Value> split(mlir::Value linear,
+                                       llvm::ArrayRef<int64_t> sizes);
+
+  /// Product of `sizes`.
+  static int64_t product(llvm::ArrayRef<int64_t> sizes);
+  mlir::RankedTensorType carrierType(llvm::ArrayRef<int64_t> shape,
+                                     tile::LayoutAttr layout);
+
+private:
+  mlir::ModuleOp module;
+  std::string name;
+};
+
+/// Facts about memory accesses of a region along its spine.
+struct AccessFacts {
+  /// Bytes of the narrowest element type among values of full size.
+  int64_t elementBytes = 4;
+  /// Bytes read or written with consecutive addresses along the last reduced
+  /// and along the last parallel spine dim.
+  double reducedContiguous = 0, parallelContiguous = 0;
+};
+AccessFacts accessFacts(analysis::FactTable &facts,
+                        const analysis::RegionForm &form);
+
+// One per kind of region; each returns the finished kernel or failure with a
+// diagnostic.
+mlir::FailureOr<tile::KernelOp> schedulePointwise(KernelBuilder &kb);
+mlir::FailureOr<tile::KernelOp> scheduleRow(KernelBuilder &kb, const AccessFacts &access);
+mlir::FailureOr<tile::KernelOp> scheduleStencil(KernelBuilder &kb);
+
+} // namespace fusec::graph_to_tile
+
+#endif // FUSEC_LIB_CONVERSION_GRAPHTOTILE_KERNELBUILDER_H

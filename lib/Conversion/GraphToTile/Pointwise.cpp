@@ -1,0 +1,75 @@
+//===- Pointwise.cpp - one element of the spine a register ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All outputs have the spine's shape, taken as one linear axis. A block covers
+// threads * vector * repeats consecutive elements; the last block is masked.
+//===----------------------------------------------------------------------===//
+#include "KernelBuilder.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+using tile::Digit;
+
+// A 16-byte access a thread is the widest there is (sm_80, sm_90).
+static constexpr int64_t kAccessBytes = 16;
+static constexpr int64_t kThreads = 256;
+// Loads in flight: 48 KiB a SM need about three 16-byte loads of each of 1024
+// threads (bytes in flight = bandwidth * latency).
+static constexpr int64_t kMaxRepeats = 4;
+
+/// Elements of one vector access: a power of two that divides the innermost
+/// size, so that no group straddles a row.
+static int64_t vectorSize(const analysis::RegionForm &form, int64_t bytes,
+                          bool hasLoops) {
+  if (hasLoops)
+    return 1; // the op loops over its operands itself
+  int64_t vector = std::max<int64_t>(1, kAccessBytes / bytes);
+  int64_t inner = form.parallel.empty() ? 1 : form.parallel.back();
+  while (vector > 1 && inner % vector)
+    vector /= 2;
+  return vector;
+}
+
+FailureOr<tile::KernelOp>
+graph_to_tile::schedulePointwise(KernelBuilder &kb) {
+  const analysis::RegionForm &form = kb.form;
+  int64_t total = KernelBuilder::product(form.parallel);
+  bool hasLoops = llvm::any_of(form.ops, [](Operation *op) {
+    return isa<graph::ReductionOpInterface>(op);
+  });
+  analysis::FactTable facts;
+  int64_t vector =
+      vectorSize(form, accessFacts(facts, form).elementBytes, hasLoops);
+  int64_t repeats = 1;
+  int64_t wanted = int64_t(kb.options.target.multiprocessors) * 8;
+  while (!hasLoops && repeats < kMaxRepeats &&
+         total / (kThreads * vector * repeats * 2) >= wanted)
+    repeats *= 2;
+
+  // The extent counts units, so that its divisibility is part of the text.
+  int64_t unit = total ? std::min<int64_t>(16, total & -total) : 1;
+  int64_t block = kThreads * vector * repeats;
+  int64_t warps = kThreads / 32;
+  auto layout = tile::LayoutAttr::get(
+      kb.builder.getContext(),
+      {Digit{vector, 1, 0}, Digit{repeats, kThreads * vector, 0}},
+      {Digit{32, vector, 0}}, {Digit{warps, 32 * vector, 0}});
+  kb.begin(kThreads, {int64_t(llvm::divideCeil(total, block)), 1, 1},
+           {total / unit});
+  RankedTensorType carrier = kb.carrierType({block}, layout);
+  kb.emitter.setCarrier(carrier);
+  Value linear =
+      kb.axisTile(carrier, 0, kb.mulIndex(kb.blockId(0), block));
+  Value mask = kb.below(carrier, linear, kb.mulIndex(kb.extent(0), unit));
+  kb.emitter.setMask(mask);
+  SmallVector<Value> spine = kb.split(linear, form.parallel);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  for (auto [i, output] : llvm::enumerate(form.outputs)) {
+    SmallVector<Value> index = eb.apply(output.index, spine);
+    kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
+                     cast<RankedTensorType>(output.value.getType()), index,
+                     mask);
+  }
+  return kb.kernel;
+}

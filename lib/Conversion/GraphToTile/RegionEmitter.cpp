@@ -1,0 +1,201 @@
+//===- RegionEmitter.cpp - elements of a region as tiles ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "RegionEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+using graph::ElementBuilder;
+
+//===----------------------------------------------------------------------===//
+// Reading operands
+//===----------------------------------------------------------------------===//
+
+namespace fusec::graph_to_tile {
+class Reader : public graph::ElementReader {
+public:
+  Reader(RegionEmitter &emitter, Operation *op) : emitter(emitter), op(op) {}
+  Value readMasked(unsigned operand, ValueRange index, Value mask,
+                   Value other) override {
+    return emitter.readOperand(op, operand, index, mask, other);
+  }
+
+private:
+  RegionEmitter &emitter;
+  Operation *op;
+};
+} // namespace fusec::graph_to_tile
+
+std::unique_ptr<graph::ElementReader> RegionEmitter::reader(Operation *op) {
+  return std::make_unique<Reader>(*this, op);
+}
+
+Value RegionEmitter::readOperand(Operation *op, unsigned operand,
+                                 ValueRange index, Value readMask,
+                                 Value other) {
+  bool rounded = cast<graph::FusibleOpInterface>(op).readsRounded();
+  Value value = op->getOperand(operand);
+  if (!readMask)
+    return emit(value, index, rounded);
+  // Everything that is read below must stay in range where the mask is false.
+  Value outer = mask;
+  ElementBuilder eb = elements();
+  mask = outer ? eb.logicalAnd(outer, readMask) : readMask;
+  Value result = emit(value, index, rounded);
+  mask = outer;
+  return eb.select(readMask, result, other);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+bool RegionEmitter::isVisible(Value value) {
+  Block *block = builder.getInsertionBlock();
+  return value.getParentBlock()->findAncestorOpInBlock(
+             *builder.getInsertionBlock()->getParentOp()) != nullptr ||
+         value.getParentBlock() == block;
+}
+
+Value RegionEmitter::emit(Value value, ValueRange index, bool rounded) {
+  std::vector<void *> key = {value.getAsOpaquePointer(),
+                             mask.getAsOpaquePointer(),
+                             carrier.getAsOpaquePointer() ? const_cast<void *>(
+                                 carrier.getAsOpaquePointer()) : nullptr,
+                             reinterpret_cast<void *>(uintptr_t(rounded))};
+  for (Value i : index)
+    key.push_back(i.getAsOpaquePointer());
+  auto it = memo.find(key);
+  if (it != memo.end() && isVisible(it->second))
+    return it->second;
+  Value result = emitUncached(value, index);
+  bool isStored = isa<BlockArgument>(value) ||
+                  value.getDefiningOp<graph::ConstantOp>();
+  if (!isStored && (rounded || options.numerics == NumericsMode::Exact))
+    result = elements().roundTo(
+        result, cast<RankedTensorType>(value.getType()).getElementType());
+  memo[key] = result;
+  return result;
+}
+
+Value RegionEmitter::emitUncached(Value value, ValueRange index) {
+  if (staged)
+    if (Value known = staged(value, index))
+      return known;
+  if (isa<BlockArgument>(value))
+    return load(value, index, {});
+  Operation *op = value.getDefiningOp();
+  if (auto constantOp = dyn_cast<graph::ConstantOp>(op))
+    return constant(constantOp, index);
+  ElementBuilder eb = elements();
+  std::unique_ptr<graph::ElementReader> operands = reader(op);
+  return cast<graph::FusibleOpInterface>(op).buildElement(
+      eb, cast<OpResult>(value).getResultNumber(), index, *operands);
+}
+
+Value RegionEmitter::constant(graph::ConstantOp op, ValueRange index) {
+  ElementBuilder eb = elements();
+  auto type = cast<RankedTensorType>(op.getType());
+  Type element = type.getElementType();
+  Type compute = ElementBuilder::computeType(element);
+  auto elementAt = [&](Attribute attribute) {
+    if (auto real = dyn_cast<FloatAttr>(attribute))
+      return eb.real(compute, real.getValueAsDouble());
+    return eb.integer(cast<IntegerAttr>(attribute).getValue());
+  };
+  auto values = cast<ElementsAttr>(op.getValue());
+  if (values.isSplat())
+    return elementAt(values.getSplatValue<Attribute>());
+  // A table of a few values: chosen by position.
+  Value position = eb.linearize(index, type.getShape());
+  Value result;
+  for (auto [i, attribute] : llvm::enumerate(values.getValues<Attribute>())) {
+    Value candidate = elementAt(attribute);
+    if (!result) {
+      result = candidate;
+      continue;
+    }
+    Value here = eb.make<arith::CmpIOp>(arith::CmpIPredicate::eq, position,
+                                        eb.index(i));
+    result = eb.select(here, candidate, result);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Type RegionEmitter::storageType(Type elementType) {
+  MLIRContext *context = elementType.getContext();
+  if (auto integer = dyn_cast<IntegerType>(elementType)) {
+    if (integer.getWidth() == 4)
+      return IntegerType::get(context, 8);
+    return IntegerType::get(context, integer.getWidth());
+  }
+  return elementType;
+}
+
+Value RegionEmitter::fromStorage(Value stored, Type elementType) {
+  ElementBuilder eb = elements();
+  Type compute = ElementBuilder::computeType(elementType);
+  if (elementType.isInteger(4))
+    return eb.make<arith::TruncIOp>(eb.type(compute), stored);
+  if (isa<FloatType>(elementType) && compute != elementType)
+    return eb.make<arith::ExtFOp>(eb.type(compute), stored);
+  return stored;
+}
+
+Value RegionEmitter::load(Value argument, ValueRange index, Value other) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  ElementBuilder eb = elements();
+  Type storage = storageType(type.getElementType());
+  Value fallback;
+  if (mask)
+    fallback = eb.zero(storage);
+  Value loaded = tile::LoadOp::create(
+      builder, loc, eb.type(storage), buffers.lookup(argument),
+      offset(index, type.getShape()), mask, fallback, /*vector=*/1);
+  return fromStorage(loaded, type.getElementType());
+}
+
+void RegionEmitter::store(Value value, Value buffer, RankedTensorType type,
+                          ValueRange index, Value storeMask) {
+  ElementBuilder eb = elements();
+  Type element = type.getElementType();
+  Type storage = storageType(element);
+  if (auto real = dyn_cast<FloatType>(element);
+      real && storage != ElementBuilder::computeType(element)) {
+    if (real.getWidth() == 8)
+      value = eb.roundTo(value, element);
+    value = eb.make<arith::TruncFOp>(eb.type(storage), value);
+  } else if (auto integer = dyn_cast<IntegerType>(element);
+             integer && integer.getWidth() == 4) {
+    value = integer.isUnsigned()
+                ? eb.make<arith::ExtUIOp>(eb.type(storage), value)
+                : eb.make<arith::ExtSIOp>(eb.type(storage), value);
+  }
+  tile::StoreOp::create(builder, loc, value, buffer,
+                        offset(index, type.getShape()), storeMask,
+                        /*vector=*/1);
+}
+
+void RegionEmitter::buildCombine(graph::ReductionOpInterface reduction,
+                                 tile::ReduceOp reduce) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block &block = reduce.getCombine().emplaceBlock();
+  SmallVector<Type> types = reduction.getStateTypes();
+  for (unsigned side = 0; side < 2; ++side)
+    for (Type type : types)
+      block.addArgument(type, loc);
+  builder.setInsertionPointToStart(&block);
+  ElementBuilder scalars(builder, loc);
+  ValueRange args = block.getArguments();
+  tile::YieldOp::create(
+      builder, loc,
+      reduction.buildCombine(scalars, args.take_front(types.size()),
+                             args.drop_front(types.size())));
+}

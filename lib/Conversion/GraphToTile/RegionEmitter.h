@@ -1,0 +1,99 @@
+//===- RegionEmitter.h - elements of a region as tiles ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pulls tiles of graph values: `emit(value, index)` is the tile of `value`'s
+// elements at the index tiles, made from loads and the ops' own buildElement.
+// A schedule decides the carrier, the index tiles and which values are staged.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_CONVERSION_GRAPHTOTILE_REGIONEMITTER_H
+#define FUSEC_LIB_CONVERSION_GRAPHTOTILE_REGIONEMITTER_H
+
+#include "fusec/Conversion/GraphToTile.h"
+#include "fusec/Dialect/Graph/IR/Element.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+
+namespace fusec::graph_to_tile {
+
+/// A hook for values that a schedule keeps somewhere: returns the tile of
+/// `value` at `index`, or null to let the emitter compute it.
+using StagedLookup =
+    llvm::function_ref<mlir::Value(mlir::Value value, mlir::ValueRange index)>;
+
+class RegionEmitter {
+public:
+  /// `buffers` maps fusion block arguments to kernel buffers.
+  RegionEmitter(mlir::OpBuilder &builder, mlir::Location loc,
+                const TileOptions &options)
+      : builder(builder), loc(loc), options(options) {}
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  const TileOptions &options;
+  /// Fusion block arguments -> kernel buffers.
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  /// Consulted before a value is computed; may be empty.
+  std::function<mlir::Value(mlir::Value, mlir::ValueRange)> staged;
+
+  /// The carrier of tiles made from now on (null: scalars).
+  void setCarrier(mlir::RankedTensorType type) { carrier = type; }
+  graph::ElementBuilder elements() { return {builder, loc, carrier}; }
+
+  /// Only elements where `mask` holds are read from memory; null: all.
+  void setMask(mlir::Value value) { mask = value; }
+  mlir::Value getMask() const { return mask; }
+
+  /// The elements of `value` at `index`, in the compute type of its element
+  /// type; rounded to the element type in exact mode, or if `rounded`.
+  mlir::Value emit(mlir::Value value, mlir::ValueRange index,
+                   bool rounded = false);
+
+  /// A reader of the operands of `op` for buildElement and buildLift.
+  std::unique_ptr<graph::ElementReader> reader(mlir::Operation *op);
+
+  /// Stores `value` (compute type) to element `index` of output `buffer` of
+  /// tensor type `type` where `storeMask` holds.
+  void store(mlir::Value value, mlir::Value buffer,
+             mlir::RankedTensorType type, mlir::ValueRange index,
+             mlir::Value storeMask);
+
+  /// Row-major offset of `index`, simplified as far as the ranges of the index
+  /// tiles named by `setRange` allow.
+  mlir::Value offset(mlir::ValueRange index, llvm::ArrayRef<int64_t> shape);
+  /// States that 0 <= value < bound for every element of an index tile.
+  void setRange(mlir::Value value, int64_t bound) { ranges[value] = bound; }
+
+  /// The element type of the buffer that stores `elementType`.
+  static mlir::Type storageType(mlir::Type elementType);
+
+  /// Builds a combine region of `reduction` into `reduce`.
+  void buildCombine(graph::ReductionOpInterface reduction,
+                    tile::ReduceOp reduce);
+
+  friend class Reader;
+
+private:
+  mlir::Value emitUncached(mlir::Value value, mlir::ValueRange index);
+  mlir::Value load(mlir::Value argument, mlir::ValueRange index,
+                   mlir::Value other);
+  mlir::Value constant(graph::ConstantOp op, mlir::ValueRange index);
+  mlir::Value fromStorage(mlir::Value stored, mlir::Type elementType);
+  mlir::Value readOperand(mlir::Operation *op, unsigned operand,
+                          mlir::ValueRange index, mlir::Value readMask,
+                          mlir::Value other);
+  bool isVisible(mlir::Value value);
+  mlir::AffineExpr exprOf(mlir::Value value,
+                          llvm::SmallVectorImpl<mlir::Value> &dims);
+  mlir::Value fromExpr(mlir::AffineExpr expr, mlir::ValueRange dims);
+
+  mlir::RankedTensorType carrier;
+  mlir::Value mask;
+  // (value, mask, index..., rounded) -> tile.
+  std::map<std::vector<void *>, mlir::Value> memo;
+  llvm::DenseMap<mlir::Value, int64_t> ranges;
+};
+
+} // namespace fusec::graph_to_tile
+
+#endif // FUSEC_LIB_CONVERSION_GRAPHTOTILE_REGIONEMITTER_H

@@ -1,0 +1,318 @@
+//===- Row.cpp - several reductions along the same axes -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tile axis 0 runs over the parallel spine (rows), axis 1 over the reduced
+// spine, both linear. Two carriers: `full` (rows x columns) and `row` (rows x
+// 1, the full layout reduced along axis 1) for values that are uniform along a
+// row, reduction results among them.
+//
+//  * persistent: a tile holds whole rows. Each reduction reduces a tile; inputs
+//    are loaded once and stay in registers.
+//  * looped: a row does not fit. Each level of reductions and the final stores
+//    loop over chunks of the row and compute their inputs anew.
+//===----------------------------------------------------------------------===//
+#include "KernelBuilder.h"
+#include "RowLayout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+
+namespace {
+
+class RowSchedule {
+public:
+  RowSchedule(KernelBuilder &kb, const RowLayout &layout)
+      : kb(kb), form(kb.form), layout(layout),
+        rows(KernelBuilder::product(form.parallel)),
+        columns(KernelBuilder::product(form.reduced)),
+        rowUnit(rows ? std::min<int64_t>(16, rows & -rows) : 1) {}
+  LogicalResult run();
+
+private:
+  void setUpRows();
+  /// Index tiles of the spine for columns from `start` on, in the full carrier.
+  void enterColumns(Value start);
+  Value lookup(Value value, ValueRange index);
+  Value uniformValue(Value value);
+  void reduceLevel(ArrayRef<const analysis::RegionStage *> stages);
+  SmallVector<Value> lift(const analysis::RegionStage &stage);
+  SmallVector<Value> reduceTiles(graph::ReductionOpInterface op,
+                                 ValueRange states);
+  void finish(const analysis::RegionStage &stage, ValueRange state);
+  void storeUniform();
+  void storeFull();
+  scf::ForOp columnLoop(ValueRange inits);
+  /// The number of rows; its divisibility is part of the text.
+  Value rowBound() { return kb.mulIndex(kb.extent(0), rowUnit); }
+  bool isLooped() const { return columns > layout.columns; }
+
+  KernelBuilder &kb;
+  const analysis::RegionForm &form;
+  const RowLayout &layout;
+  int64_t rows, columns, rowUnit;
+  RankedTensorType full, row;
+  Value rowStart;
+  Value rowMaskFull, rowMask, columnMask;
+  SmallVector<Value> spineFull, spineRow;
+  // Uniform values at hand, in the row carrier.
+  DenseMap<Value, Value> uniform;
+  bool inRowCarrier = false;
+};
+
+} // namespace
+
+void RowSchedule::setUpRows() {
+  full = kb.carrierType({layout.rows, layout.columns}, layout.full);
+  row = kb.carrierType({layout.rows, 1}, layout.full.reduced({1}));
+  rowStart = kb.mulIndex(kb.blockId(0), layout.rows);
+  kb.emitter.setCarrier(row);
+  Value linear = kb.axisTile(row, 0, rowStart);
+  rowMask = kb.below(row, linear, rowBound());
+  spineRow = kb.split(linear, form.parallel);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  for (size_t i = 0; i < form.reduced.size(); ++i)
+    spineRow.push_back(eb.index(0)); // uniform values do not look at it
+  kb.emitter.staged = [this](Value value, ValueRange index) {
+    return lookup(value, index);
+  };
+}
+
+void RowSchedule::enterColumns(Value start) {
+  kb.emitter.setCarrier(full);
+  Value rowLinear = kb.axisTile(full, 0, rowStart);
+  Value columnLinear = kb.axisTile(full, 1, start);
+  rowMaskFull = kb.below(full, rowLinear, rowBound());
+  columnMask = {};
+  if (columns % layout.columns || !columns)
+    columnMask = kb.below(full, columnLinear, kb.index(columns));
+  Value mask = rowMaskFull;
+  if (columnMask)
+    mask = kb.emitter.elements().logicalAnd(mask, columnMask);
+  kb.emitter.setMask(mask);
+  spineFull = kb.split(rowLinear, form.parallel);
+  llvm::append_range(spineFull, kb.split(columnLinear, form.reduced));
+}
+
+/// Values that are uniform along the row are computed once a row.
+Value RowSchedule::lookup(Value value, ValueRange index) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  auto placed = form.placements.find(op);
+  if (placed == form.placements.end() || !placed->second.isUniform)
+    return {};
+  if (inRowCarrier) {
+    auto it = uniform.find(value);
+    return it == uniform.end() ? Value() : it->second;
+  }
+  Value inRow = uniformValue(value);
+  Type element = cast<RankedTensorType>(inRow.getType()).getElementType();
+  auto type = RankedTensorType::get(full.getShape(), element,
+                                    full.getEncoding());
+  return tile::BroadcastOp::create(kb.builder, kb.loc, type, inRow);
+}
+
+Value RowSchedule::uniformValue(Value value) {
+  auto it = uniform.find(value);
+  if (it != uniform.end())
+    return it->second;
+  Value mask = kb.emitter.getMask();
+  kb.emitter.setCarrier(row);
+  kb.emitter.setMask(rowMask);
+  inRowCarrier = true;
+  graph::ElementBuilder eb = kb.emitter.elements();
+  AffineMap at =
+      form.placements.find(value.getDefiningOp())->second.reads.front();
+  Value result = kb.emitter.emit(value, eb.apply(at, spineRow));
+  inRowCarrier = false;
+  kb.emitter.setCarrier(full);
+  kb.emitter.setMask(mask);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> RowSchedule::lift(const analysis::RegionStage &stage) {
+  auto op = cast<graph::ReductionOpInterface>(stage.op);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  SmallVector<Value> loops = eb.apply(stage.loops, spineFull);
+  unsigned parallel = stage.result.getNumResults();
+  std::unique_ptr<graph::ElementReader> reader = kb.emitter.reader(stage.op);
+  ValueRange all(loops);
+  SmallVector<Value> states =
+      op.buildLift(eb, all.take_front(parallel), all.drop_front(parallel),
+                   *reader);
+  if (!columnMask)
+    return states;
+  SmallVector<Value> identity = op.buildIdentity(eb);
+  for (auto [state, neutral] : llvm::zip(states, identity))
+    state = eb.select(columnMask, state, neutral);
+  return states;
+}
+
+SmallVector<Value>
+RowSchedule::reduceTiles(graph::ReductionOpInterface op, ValueRange states) {
+  SmallVector<Type> types;
+  for (Value state : states)
+    types.push_back(RankedTensorType::get(
+        row.getShape(),
+        cast<RankedTensorType>(state.getType()).getElementType(),
+        row.getEncoding()));
+  auto reduce = tile::ReduceOp::create(kb.builder, kb.loc, types, states,
+                                       ArrayRef<int64_t>{1});
+  kb.emitter.buildCombine(op, reduce);
+  return llvm::to_vector_of<Value>(reduce.getResults());
+}
+
+void RowSchedule::finish(const analysis::RegionStage &stage,
+                         ValueRange state) {
+  auto op = cast<graph::ReductionOpInterface>(stage.op);
+  kb.emitter.setCarrier(row);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  for (OpResult result : stage.op->getResults())
+    uniform[result] = op.buildFinish(eb, state, result.getResultNumber());
+  kb.emitter.setCarrier(full);
+}
+
+scf::ForOp RowSchedule::columnLoop(ValueRange inits) {
+  int64_t chunks = llvm::divideCeil(columns, layout.columns);
+  auto loop = scf::ForOp::create(kb.builder, kb.loc, kb.index(0),
+                                 kb.index(chunks * layout.columns),
+                                 kb.index(layout.columns), inits);
+  Block *body = loop.getBody();
+  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+    body->back().erase();
+  kb.builder.setInsertionPointToEnd(body);
+  enterColumns(loop.getInductionVar());
+  return loop;
+}
+
+void RowSchedule::reduceLevel(
+    ArrayRef<const analysis::RegionStage *> stages) {
+  if (!isLooped()) {
+    for (const analysis::RegionStage *stage : stages) {
+      auto op = cast<graph::ReductionOpInterface>(stage->op);
+      finish(*stage, reduceTiles(op, lift(*stage)));
+    }
+    return;
+  }
+  OpBuilder::InsertionGuard guard(kb.builder);
+  kb.emitter.setCarrier(full);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  SmallVector<Value> inits;
+  for (const analysis::RegionStage *stage : stages)
+    llvm::append_range(
+        inits, cast<graph::ReductionOpInterface>(stage->op).buildIdentity(eb));
+  // Uniform values are computed outside of the loop.
+  for (Operation *op : form.ops)
+    if (auto placed = form.placements.find(op);
+        placed != form.placements.end() && placed->second.isUniform &&
+        placed->second.level <= stages.front()->level)
+      for (Value result : op->getResults())
+        if (!uniform.contains(result) && !llvm::any_of(form.stages, [&](auto &s) { return s.op == op; }))
+          uniform[result] = uniformValue(result);
+  scf::ForOp loop = columnLoop(inits);
+  SmallVector<Value> yields;
+  ValueRange carried = loop.getRegionIterArgs();
+  for (const analysis::RegionStage *stage : stages) {
+    auto op = cast<graph::ReductionOpInterface>(stage->op);
+    SmallVector<Value> lifted = lift(*stage);
+    graph::ElementBuilder inLoop = kb.emitter.elements();
+    llvm::append_range(
+        yields, op.buildCombine(inLoop, carried.take_front(lifted.size()),
+                                lifted));
+    carried = carried.drop_front(lifted.size());
+  }
+  scf::YieldOp::create(kb.builder, kb.loc, yields);
+  kb.builder.setInsertionPointAfter(loop);
+  ValueRange results = loop.getResults();
+  for (const analysis::RegionStage *stage : stages) {
+    auto op = cast<graph::ReductionOpInterface>(stage->op);
+    size_t count = op.getStateTypes().size();
+    finish(*stage, reduceTiles(op, results.take_front(count)));
+    results = results.drop_front(count);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+void RowSchedule::storeUniform() {
+  for (auto [i, output] : llvm::enumerate(form.outputs)) {
+    if (!output.isUniform)
+      continue;
+    Value value = uniformValue(output.value);
+    kb.emitter.setCarrier(row);
+    SmallVector<Value> index =
+        kb.emitter.elements().apply(output.index, spineRow);
+    kb.emitter.store(value, kb.outputBuffer(i),
+                     cast<RankedTensorType>(output.value.getType()), index,
+                     rowMask);
+    kb.emitter.setCarrier(full);
+  }
+}
+
+void RowSchedule::storeFull() {
+  for (auto [i, output] : llvm::enumerate(form.outputs)) {
+    if (output.isUniform)
+      continue;
+    SmallVector<Value> index =
+        kb.emitter.elements().apply(output.index, spineFull);
+    kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
+                     cast<RankedTensorType>(output.value.getType()), index,
+                     kb.emitter.getMask());
+  }
+}
+
+LogicalResult RowSchedule::run() {
+  kb.begin(layout.threads, {int64_t(llvm::divideCeil(rows, layout.rows)), 1, 1}, {rows / rowUnit});
+  setUpRows();
+  if (!isLooped())
+    enterColumns(kb.index(0));
+  unsigned levels = 0;
+  for (const analysis::RegionStage &stage : form.stages)
+    levels = std::max(levels, stage.level + 1);
+  for (unsigned level = 0; level < levels; ++level) {
+    SmallVector<const analysis::RegionStage *> stages;
+    for (const analysis::RegionStage &stage : form.stages)
+      if (stage.level == level)
+        stages.push_back(&stage);
+    reduceLevel(stages);
+  }
+  storeUniform();
+  bool hasFull = llvm::any_of(
+      form.outputs, [](const auto &output) { return !output.isUniform; });
+  if (!hasFull)
+    return success();
+  if (!isLooped()) {
+    storeFull();
+    return success();
+  }
+  OpBuilder::InsertionGuard guard(kb.builder);
+  for (Operation *op : form.ops)
+    if (auto placed = form.placements.find(op);
+        placed != form.placements.end() && placed->second.isUniform)
+      for (Value result : op->getResults())
+        if (!uniform.contains(result))
+          uniform[result] = uniformValue(result);
+  columnLoop({});
+  storeFull();
+  scf::YieldOp::create(kb.builder, kb.loc);
+  return success();
+}
+
+FailureOr<tile::KernelOp>
+graph_to_tile::scheduleRow(KernelBuilder &kb, const AccessFacts &access) {
+  RowLayout layout = chooseRowLayout(
+      kb.builder.getContext(), KernelBuilder::product(kb.form.parallel),
+      KernelBuilder::product(kb.form.reduced), kb.form, access, kb.options.target);
+  if (failed(RowSchedule(kb, layout).run()))
+    return failure();
+  return kb.kernel;
+}

@@ -1,0 +1,292 @@
+//===- Stencil.cpp - windows over staged tiles ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block makes one tile of the outputs. What a window reads of another op of
+// the region is staged: the block computes the box that its tile needs, halo
+// included, once into shared memory, and the window reads it there. Everything
+// else is pulled at the place of use.
+//
+//   for each staged value in order: box -> shared memory; barrier
+//   tile of every output -> global memory
+//
+// Lanes run along the innermost axis. A thread holds strips of rows, so that
+// after unrolling neighbouring outputs share the rows that they both read.
+//===----------------------------------------------------------------------===//
+#include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+using analysis::TileExtent;
+using tile::Digit;
+
+// Static shared memory of a block (CUDA's limit without opting in).
+static constexpr int64_t kSharedBytes = 47 * 1024;
+static constexpr int64_t kWarps = 8;
+// Rows of a strip: outputs that share window rows. 8 rows of a 3x3 window read
+// 10 rows instead of 24.
+static constexpr int64_t kStrip = 8;
+// Extended edge of a tile along the lanes: two warps wide.
+static constexpr int64_t kEdge = 64;
+// Edge of sliding axes that are not innermost (channels-last images).
+static constexpr int64_t kOuterEdge = 8;
+
+namespace {
+
+struct Staged {
+  Value value;
+  SmallVector<TileExtent> box;
+  /// Sizes of the box for the chosen tile, its first index, its memory.
+  SmallVector<int64_t> sizes;
+  SmallVector<Value> start;
+  Value buffer;
+};
+
+class StencilSchedule {
+public:
+  explicit StencilSchedule(KernelBuilder &kb) : kb(kb), form(kb.form) {}
+  LogicalResult run();
+
+private:
+  void findStaged();
+  bool chooseTile();
+  int64_t boxEdge(unsigned dim) const;
+  int64_t sharedBytes() const;
+  RankedTensorType carrierFor(ArrayRef<int64_t> sizes);
+  /// Index tiles of a box that starts at `start`; sets carrier and mask.
+  SmallVector<Value> enter(ArrayRef<int64_t> sizes, ArrayRef<Value> start,
+                           ArrayRef<int64_t> bounds);
+  Value sharedOffset(const Staged &staged, ValueRange index);
+  Value lookup(Value value, ValueRange index);
+  void makeStaged(Staged &staged);
+  void storeOutputs();
+
+  KernelBuilder &kb;
+  const analysis::RegionForm &form;
+  SmallVector<int64_t> tile;
+  SmallVector<Value> tileStart;
+  SmallVector<Staged, 4> values;
+  unsigned ready = 0; // values[0, ready) are in shared memory
+};
+
+} // namespace
+
+void StencilSchedule::findStaged() {
+  llvm::SmallDenseSet<Value> seen;
+  for (Operation *op : form.ops) {
+    auto fusible = dyn_cast<graph::FusibleOpInterface>(op);
+    if (!fusible || fusible.getFusionRole() != graph::FusionRole::window)
+      continue;
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || isa<graph::ConstantOp>(producer) ||
+          !seen.insert(operand).second)
+        continue;
+      values.push_back(
+          {operand, form.placements.find(producer)->second.box, {}, {}, {}});
+    }
+  }
+}
+
+int64_t StencilSchedule::boxEdge(unsigned dim) const {
+  int64_t edge = tile[dim];
+  for (const Staged &staged : values)
+    for (const TileExtent &extent : staged.box)
+      if (extent.dim == dim)
+        edge = std::max(edge, extent.extent(tile[dim]));
+  return edge;
+}
+
+int64_t StencilSchedule::sharedBytes() const {
+  int64_t total = 0;
+  for (const Staged &staged : values) {
+    int64_t points = 1;
+    for (const TileExtent &extent : staged.box)
+      points *= extent.extent(extent.dim ? tile[*extent.dim] : 1);
+    Type element = cast<RankedTensorType>(staged.value.getType()).getElementType();
+    Type compute = graph::ElementBuilder::computeType(element);
+    total += points * llvm::divideCeil(compute.getIntOrFloatBitWidth(), 8);
+  }
+  return total;
+}
+
+/// The largest tile whose extended edge along each sliding axis is at most the
+/// wanted one and whose boxes fit in shared memory.
+bool StencilSchedule::chooseTile() {
+  unsigned rank = form.parallel.size();
+  llvm::SmallBitVector slides(rank);
+  for (const Staged &staged : values)
+    for (const TileExtent &extent : staged.box)
+      if (extent.dim && (extent.scale != 1 || extent.low != extent.high))
+        slides.set(*extent.dim);
+  tile.assign(rank, 1);
+  if (slides.none()) { // lone windows
+    slides.set(rank - 1);
+    if (rank > 1)
+      slides.set(rank - 2);
+  }
+  bool isInnermost = slides.test(rank - 1);
+  int64_t edge = isInnermost ? kEdge : kOuterEdge;
+  for (; edge >= 1; edge /= 2) {
+    for (unsigned dim = 0; dim < rank; ++dim) {
+      tile[dim] = 1;
+      if (!slides.test(dim))
+        continue;
+      while (tile[dim] < form.parallel[dim] && boxEdge(dim) <= edge)
+        ++tile[dim];
+      if (tile[dim] > 1 && boxEdge(dim) > edge)
+        --tile[dim];
+    }
+    if (!isInnermost)
+      tile[rank - 1] = std::min<int64_t>(32, form.parallel[rank - 1]);
+    if (sharedBytes() <= kSharedBytes)
+      return true;
+  }
+  return false;
+}
+
+RankedTensorType StencilSchedule::carrierFor(ArrayRef<int64_t> sizes) {
+  int64_t inner = std::max<int64_t>(1, sizes.back());
+  int64_t outer =
+      std::max<int64_t>(1, KernelBuilder::product(sizes.drop_back()));
+  int64_t groups = llvm::divideCeil(inner, 32);
+  int64_t innerWarps = std::min<int64_t>(kWarps, llvm::bit_floor(uint64_t(groups)));
+  int64_t innerRepeats = llvm::divideCeil(groups, innerWarps);
+  int64_t outerWarps = kWarps / innerWarps;
+  int64_t strip = std::min<int64_t>(
+      kStrip, llvm::PowerOf2Ceil(llvm::divideCeil(outer, outerWarps)));
+  int64_t outerRepeats = llvm::divideCeil(outer, strip * outerWarps);
+  auto layout = tile::LayoutAttr::get(
+      kb.builder.getContext(),
+      {Digit{strip, 1, 0}, Digit{innerRepeats, 32 * innerWarps, 1},
+       Digit{outerRepeats, strip * outerWarps, 0}},
+      {Digit{32, 1, 1}}, {Digit{innerWarps, 32, 1}, Digit{outerWarps, strip, 0}});
+  return kb.carrierType({strip * outerWarps * outerRepeats,
+                         32 * innerWarps * innerRepeats},
+                        layout);
+}
+
+SmallVector<Value> StencilSchedule::enter(ArrayRef<int64_t> sizes,
+                                          ArrayRef<Value> start,
+                                          ArrayRef<int64_t> bounds) {
+  RankedTensorType carrier = carrierFor(sizes);
+  kb.emitter.setCarrier(carrier);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  int64_t outer = KernelBuilder::product(sizes.drop_back());
+  Value row = kb.axisTile(carrier, 0, kb.index(0));
+  Value column = kb.axisTile(carrier, 1, kb.index(0));
+  SmallVector<Value> local;
+  if (sizes.size() > 1)
+    local = eb.delinearize(row, sizes.drop_back());
+  local.push_back(column);
+  Value mask;
+  auto restrict = [&](Value condition) {
+    mask = mask ? eb.logicalAnd(mask, condition) : condition;
+  };
+  if (outer != carrier.getDimSize(0))
+    restrict(kb.below(carrier, row, kb.index(outer)));
+  if (sizes.back() != carrier.getDimSize(1))
+    restrict(kb.below(carrier, column, kb.index(sizes.back())));
+  SmallVector<Value> index;
+  for (auto [i, at] : llvm::enumerate(local)) {
+    Value base = tile::SplatOp::create(kb.builder, kb.loc,
+                                       eb.type(kb.builder.getIndexType()),
+                                       start[i]);
+    index.push_back(eb.addIndex(base, at));
+    restrict(eb.inRange(index.back(), bounds[i]));
+  }
+  kb.emitter.setMask(mask);
+  return index;
+}
+
+Value StencilSchedule::sharedOffset(const Staged &staged, ValueRange index) {
+  graph::ElementBuilder eb = kb.emitter.elements();
+  SmallVector<Value> local;
+  for (auto [at, start] : llvm::zip(index, staged.start)) {
+    Value base = tile::SplatOp::create(
+        kb.builder, kb.loc, eb.type(kb.builder.getIndexType()), start);
+    local.push_back(eb.make<arith::SubIOp>(at, base));
+  }
+  return kb.emitter.offset(local, staged.sizes);
+}
+
+Value StencilSchedule::lookup(Value value, ValueRange index) {
+  for (const Staged &staged : ArrayRef(values).take_front(ready)) {
+    if (staged.value != value)
+      continue;
+    graph::ElementBuilder eb = kb.emitter.elements();
+    Type element = cast<MemRefType>(staged.buffer.getType()).getElementType();
+    Value mask = kb.emitter.getMask();
+    Value other = mask ? eb.zero(element) : Value();
+    return tile::LoadOp::create(kb.builder, kb.loc, eb.type(element),
+                                staged.buffer, sharedOffset(staged, index),
+                                mask, other, /*vector=*/1);
+  }
+  return {};
+}
+
+void StencilSchedule::makeStaged(Staged &staged) {
+  auto type = cast<RankedTensorType>(staged.value.getType());
+  Type compute = graph::ElementBuilder::computeType(type.getElementType());
+  for (const TileExtent &extent : staged.box) {
+    staged.sizes.push_back(extent.extent(extent.dim ? tile[*extent.dim] : 1));
+    Value from = extent.dim ? kb.mulIndex(tileStart[*extent.dim], extent.scale)
+                            : kb.index(0);
+    staged.start.push_back(kb.addIndex(from, kb.index(extent.low)));
+  }
+  staged.buffer = tile::AllocOp::create(
+      kb.builder, kb.loc,
+      MemRefType::get({KernelBuilder::product(staged.sizes)}, compute,
+                      MemRefLayoutAttrInterface(),
+                      kb.builder.getI64IntegerAttr(tile::kSharedSpace)));
+  SmallVector<Value> index = enter(staged.sizes, staged.start, type.getShape());
+  Value value = kb.emitter.emit(staged.value, index);
+  tile::StoreOp::create(kb.builder, kb.loc, value, staged.buffer,
+                        sharedOffset(staged, index), kb.emitter.getMask(),
+                        /*vector=*/1);
+  tile::BarrierOp::create(kb.builder, kb.loc);
+}
+
+void StencilSchedule::storeOutputs() {
+  SmallVector<Value> spine = enter(tile, tileStart, form.parallel);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  for (auto [i, output] : llvm::enumerate(form.outputs)) {
+    SmallVector<Value> index = eb.apply(output.index, spine);
+    kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
+                     cast<RankedTensorType>(output.value.getType()), index,
+                     kb.emitter.getMask());
+  }
+}
+
+LogicalResult StencilSchedule::run() {
+  findStaged();
+  if (!chooseTile())
+    return kb.fusion.emitOpError("has no tile whose halo fits in shared memory");
+  SmallVector<int64_t> counts;
+  for (auto [size, edge] : llvm::zip(form.parallel, tile))
+    counts.push_back(llvm::divideCeil(size, edge));
+  kb.begin(32 * kWarps, {KernelBuilder::product(counts), 1, 1}, {});
+  graph::ElementBuilder scalars(kb.builder, kb.loc);
+  SmallVector<Value> block = scalars.delinearize(kb.blockId(0), counts);
+  for (auto [at, edge] : llvm::zip(block, tile))
+    tileStart.push_back(kb.mulIndex(at, edge));
+  kb.emitter.staged = [this](Value value, ValueRange index) {
+    return lookup(value, index);
+  };
+  for (Staged &staged : values) {
+    makeStaged(staged);
+    ++ready;
+  }
+  storeOutputs();
+  return success();
+}
+
+FailureOr<tile::KernelOp> graph_to_tile::scheduleStencil(KernelBuilder &kb) {
+  // Without sliding axes of a known size there is nothing to stage.
+  if (kb.form.parallel.empty())
+    return schedulePointwise(kb);
+  if (failed(StencilSchedule(kb).run()))
+    return failure();
+  return kb.kernel;
+}

@@ -1,0 +1,184 @@
+//===- Compile.cpp - from a graph to a Program ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//  1. simplify: composites to primitives, canonicalise, fold, merge;
+//  2. plan: regions;
+//  3. lower each region: tile program, thread program, text;
+//  4. assemble: values to buffers, regions to launches.
+//===----------------------------------------------------------------------===//
+#include "fusec/Driver/Compile.h"
+#include "Diagnostics.h"
+#include "ProgramBuilder.h"
+#include "fusec/Conversion/TileToSimt.h"
+#include "fusec/Dialect/Graph/Transforms/Passes.h"
+#include "fusec/Dialect/Simt/IR/Simt.h"
+#include "fusec/Dialect/Tile/Transforms/Passes.h"
+#include "fusec/Target/CUDA/CudaEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::driver;
+
+void driver::registerDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, func::FuncDialect, graph::GraphDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  simt::SimtDialect, tensor::TensorDialect,
+                  tile::TileDialect>();
+}
+
+llvm::Expected<func::FuncOp> driver::findEntry(ModuleOp module) {
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  if (functions.size() != 1)
+    return llvm::createStringError(
+        "expected a module of one function, found " +
+        llvm::Twine(functions.size()));
+  if (functions.front().isExternal())
+    return llvm::createStringError("expected a function with a body");
+  return functions.front();
+}
+
+llvm::Error driver::simplifyGraph(ModuleOp module,
+                                  const CompileOptions &options) {
+  DiagnosticCollector diagnostics(module.getContext());
+  PassManager passes(module.getContext());
+  passes.addPass(graph::createDecomposeCompositesPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  if (failed(passes.run(module)))
+    return diagnostics.take("simplifying the graph failed");
+  return llvm::Error::success();
+}
+
+/// One region per op: the graph as written.
+static void isolateOps(func::FuncOp function) {
+  for (Operation &op :
+       llvm::make_early_inc_range(function.getBody().front())) {
+    if (!isa<graph::FusibleOpInterface>(op))
+      continue;
+    OpBuilder builder(&op);
+    SmallVector<Value> inputs;
+    llvm::SmallDenseMap<Value, unsigned> positions;
+    for (Value operand : op.getOperands())
+      if (positions.try_emplace(operand, inputs.size()).second)
+        inputs.push_back(operand);
+    auto fusion = graph::FusionOp::create(builder, op.getLoc(),
+                                          op.getResultTypes(), inputs);
+    Block &body = fusion.getBody().emplaceBlock();
+    IRMapping mapping;
+    for (Value input : inputs)
+      mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+    builder.setInsertionPointToStart(&body);
+    Operation *inner = builder.clone(op, mapping);
+    graph::YieldOp::create(builder, op.getLoc(), inner->getResults());
+    op.replaceAllUsesWith(fusion->getResults());
+    op.erase();
+  }
+}
+
+llvm::Expected<fusion::FusionDecisions>
+driver::planGraph(ModuleOp module, const CompileOptions &options) {
+  llvm::Expected<func::FuncOp> entry = findEntry(module);
+  if (!entry)
+    return entry.takeError();
+  if (!options.fuse) {
+    isolateOps(*entry);
+    return fusion::FusionDecisions();
+  }
+  fusion::FormGroupsOptions groups;
+  groups.target = options.target;
+  groups.horizontal = options.horizontal;
+  return fusion::formGroups(*entry, groups);
+}
+
+/// Clean-ups of tile and thread programs: both are plain arith, math and scf.
+static LogicalResult cleanUp(ModuleOp kernels, bool vectorize) {
+  PassManager passes(kernels.getContext());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  if (vectorize)
+    passes.addNestedPass<tile::KernelOp>(tile::createVectorizePass());
+  return passes.run(kernels);
+}
+
+llvm::Expected<Compilation> driver::compile(ModuleOp module,
+                                            const CompileOptions &options,
+                                            const StageObserver &observer) {
+  auto observe = [&](Stage stage, Operation *op) {
+    if (observer)
+      observer(stage, op);
+  };
+  if (llvm::Error error = simplifyGraph(module, options))
+    return error;
+  observe(Stage::Graph, module);
+  llvm::Expected<fusion::FusionDecisions> decisions =
+      planGraph(module, options);
+  if (!decisions)
+    return decisions.takeError();
+  observe(Stage::Fused, module);
+  llvm::Expected<func::FuncOp> entry = findEntry(module);
+  if (!entry)
+    return entry.takeError();
+
+  module.getContext()
+      ->loadDialect<arith::ArithDialect, math::MathDialect,
+                    memref::MemRefDialect, scf::SCFDialect, simt::SimtDialect,
+                    tensor::TensorDialect, tile::TileDialect>();
+  DiagnosticCollector diagnostics(module.getContext());
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  analysis::FactTable facts;
+  Compilation result;
+  result.decisions = std::move(*decisions);
+  TileOptions tileOptions{options.target, options.numerics};
+  SmallVector<graph::FusionOp> fusions(
+      entry->getBody().getOps<graph::FusionOp>());
+  for (auto [i, fusion] : llvm::enumerate(fusions)) {
+    analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
+    if (!form) {
+      fusion.emitOpError() << "is not one kernel: " << form.refusal().sentence();
+      return diagnostics.take("a region is not one kernel");
+    }
+    if (failed(lowerRegion(fusion, *form, tileOptions, *kernels,
+                           "kernel" + std::to_string(i))))
+      return diagnostics.take("a region has no schedule");
+    result.kernels.push_back(summarize(fusion, *form));
+  }
+  if (failed(cleanUp(*kernels, /*vectorize=*/true)))
+    return diagnostics.take("a block program is not valid");
+  observe(Stage::Tile, *kernels);
+  SmallVector<tile::KernelOp> tiles(kernels->getOps<tile::KernelOp>());
+  for (auto [fusion, kernel] : llvm::zip(fusions, tiles)) {
+    if (failed(lowerTileKernel(kernel, needsWideOffsets(fusion))))
+      return diagnostics.take("a block program has no thread code");
+    kernel.erase();
+  }
+  if (failed(cleanUp(*kernels, /*vectorize=*/false)))
+    return diagnostics.take("a thread program is not valid");
+  observe(Stage::Simt, *kernels);
+
+  ProgramBuilder program(result.program);
+  if (llvm::Error error = program.begin(*entry))
+    return error;
+  SmallVector<simt::KernelOp> threads(kernels->getOps<simt::KernelOp>());
+  for (auto [fusion, kernel, summary] :
+       llvm::zip(fusions, threads, result.kernels)) {
+    FailureOr<runtime::Kernel> text = cuda::emitKernel(kernel);
+    if (failed(text))
+      return diagnostics.take("a thread program has no text");
+    summary.kernel = program.addKernel(std::move(*text));
+    program.addLaunch(fusion, kernel, summary.kernel);
+  }
+  if (llvm::Error error = program.finish(*entry))
+    return error;
+  return result;
+}

@@ -1,0 +1,153 @@
+//===- ProgramBuilder.cpp - assembling a Program --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ProgramBuilder.h"
+#include "fusec/Reference/Attributes.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::driver;
+using runtime::BufferRef;
+using runtime::Space;
+
+llvm::Expected<runtime::TensorSpec> driver::tensorSpec(Type type,
+                                                       std::string name) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::optional<DType> dtype =
+      tensor ? graph::toDType(tensor.getElementType()) : std::nullopt;
+  if (!dtype || !tensor.hasStaticShape()) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return llvm::createStringError("tensor '" + name +
+                                   "': expected a static shape, found " + text);
+  }
+  return runtime::TensorSpec{std::move(name), *dtype,
+                             std::vector<int64_t>(tensor.getShape())};
+}
+
+/// The names that a frontend gave to arguments or results.
+static std::string nameOf(DictionaryAttr attributes, const char *prefix,
+                          unsigned position) {
+  if (attributes)
+    if (auto name = attributes.getAs<StringAttr>("graph.name"))
+      return name.str();
+  return prefix + std::to_string(position);
+}
+
+llvm::Error ProgramBuilder::addConstant(graph::ConstantOp op) {
+  llvm::Expected<HostTensor> tensor = reference::toHostTensor(op.getValue());
+  if (!tensor)
+    return tensor.takeError();
+  buffers[op] = {Space::Constant,
+                 static_cast<uint32_t>(program.constants.size())};
+  runtime::Constant constant;
+  constant.spec = {"", tensor->dtype, tensor->shape};
+  constant.bytes = tensor->bytes;
+  program.constants.push_back(std::move(constant));
+  return llvm::Error::success();
+}
+
+llvm::Error ProgramBuilder::begin(func::FuncOp function) {
+  for (BlockArgument arg : function.getArguments()) {
+    unsigned i = arg.getArgNumber();
+    llvm::Expected<runtime::TensorSpec> spec = tensorSpec(
+        arg.getType(), nameOf(function.getArgAttrDict(i), "input", i));
+    if (!spec)
+      return spec.takeError();
+    buffers[arg] = {Space::Input, i};
+    program.inputs.push_back(std::move(*spec));
+  }
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    llvm::Expected<runtime::TensorSpec> spec = tensorSpec(
+        value.getType(), nameOf(function.getResultAttrDict(i), "output", i));
+    if (!spec)
+      return spec.takeError();
+    program.outputs.push_back(std::move(*spec));
+    // The first result that names a region's value is where it is written.
+    if (value.getDefiningOp<graph::FusionOp>())
+      buffers.try_emplace(value, BufferRef{Space::Output, unsigned(i)});
+  }
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (auto constant = dyn_cast<graph::ConstantOp>(op)) {
+      if (llvm::Error error = addConstant(constant))
+        return error;
+      continue;
+    }
+    if (!isa<graph::FusionOp>(op)) {
+      std::string text;
+      llvm::raw_string_ostream(text) << op.getName() << " at " << op.getLoc();
+      return llvm::createStringError(
+          "no kernel can be made for " + text +
+          ": expected ops that fuse; run it with --target=reference");
+    }
+    for (Value result : op.getResults()) {
+      if (buffers.contains(result))
+        continue;
+      llvm::Expected<runtime::TensorSpec> spec =
+          tensorSpec(result.getType(), "temporary");
+      if (!spec)
+        return spec.takeError();
+      buffers[result] = {Space::Temporary,
+                         static_cast<uint32_t>(program.temporaries.size())};
+      program.temporaries.push_back({spec->bytes(), -1});
+    }
+  }
+  return llvm::Error::success();
+}
+
+uint32_t ProgramBuilder::addKernel(runtime::Kernel kernel) {
+  auto [it, isNew] =
+      kernelsByText.try_emplace(kernel.source, program.kernels.size());
+  if (isNew)
+    program.kernels.push_back(std::move(kernel));
+  return it->second;
+}
+
+void ProgramBuilder::addLaunch(graph::FusionOp fusion, simt::KernelOp kernel,
+                               uint32_t index, uint32_t dynamicSharedBytes) {
+  runtime::Launch launch;
+  launch.kernel = index;
+  launch.dynamicSharedBytes = dynamicSharedBytes;
+  for (auto [i, size] : llvm::enumerate(kernel.getGrid()))
+    launch.grid[i] = static_cast<uint32_t>(size);
+  for (Value input : fusion.getInputs())
+    launch.args.push_back(buffers.lookup(input));
+  for (Value result : fusion.getResults())
+    launch.args.push_back(buffers.lookup(result));
+  uint8_t bytes = kernel.getWideOffsets() ? 8 : 4;
+  for (int64_t extent : kernel.getExtents())
+    launch.args.push_back(runtime::ScalarArg{extent, bytes});
+  program.steps.push_back(std::move(launch));
+}
+
+llvm::Error ProgramBuilder::finish(func::FuncOp function) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    BufferRef from = buffers.lookup(value);
+    BufferRef to = {Space::Output, static_cast<uint32_t>(i)};
+    if (!(from == to))
+      program.steps.push_back(runtime::Copy{from, to});
+  }
+  return planWorkspace(program);
+}
+
+KernelSummary driver::summarize(graph::FusionOp fusion,
+                                const analysis::RegionForm &form) {
+  KernelSummary summary;
+  summary.kind = form.kind;
+  for (Operation *op : form.ops)
+    if (!isa<graph::ConstantOp>(op))
+      summary.ops.push_back(op->getName().getStringRef().str());
+  auto add = [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (std::optional<DType> dtype = graph::toDType(tensor.getElementType());
+        dtype && tensor.hasStaticShape())
+      summary.bytes += tensor.getNumElements() * byteSize(*dtype);
+  };
+  for (Type type : fusion->getOperandTypes())
+    add(type);
+  for (Type type : fusion->getResultTypes())
+    add(type);
+  return summary;
+}

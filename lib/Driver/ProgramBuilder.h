@@ -1,0 +1,53 @@
+//===- ProgramBuilder.h - assembling a Program ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_DRIVER_PROGRAMBUILDER_H
+#define FUSEC_LIB_DRIVER_PROGRAMBUILDER_H
+
+#include "fusec/Driver/Compile.h"
+#include "fusec/Dialect/Simt/IR/Simt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace fusec::driver {
+
+/// Gives values of a planned function their buffers and regions their
+/// launches.
+class ProgramBuilder {
+public:
+  explicit ProgramBuilder(runtime::Program &program) : program(program) {}
+
+  /// Inputs, outputs, constants and temporaries of `function`.
+  llvm::Error begin(mlir::func::FuncOp function);
+  /// Adds a kernel unless one of equal text is there; returns its index.
+  uint32_t addKernel(runtime::Kernel kernel);
+  /// Adds the launch of `fusion` by kernel `index` with the grid and extents
+  /// of `kernel`.
+  void addLaunch(graph::FusionOp fusion, simt::KernelOp kernel, uint32_t index,
+                 uint32_t dynamicSharedBytes = 0);
+  /// Copies for results that no launch writes in place; plans the workspace.
+  llvm::Error finish(mlir::func::FuncOp function);
+
+  runtime::BufferRef buffer(mlir::Value value) { return buffers.lookup(value); }
+
+private:
+  llvm::Error addConstant(graph::ConstantOp op);
+
+  runtime::Program &program;
+  llvm::DenseMap<mlir::Value, runtime::BufferRef> buffers;
+  llvm::StringMap<uint32_t> kernelsByText;
+};
+
+/// The report entry of a region.
+KernelSummary summarize(graph::FusionOp fusion,
+                        const analysis::RegionForm &form);
+
+/// The spec of a tensor type; dynamic dimensions are an error.
+llvm::Expected<runtime::TensorSpec> tensorSpec(mlir::Type type,
+                                               std::string name);
+
+
+} // namespace fusec::driver
+
+#endif // FUSEC_LIB_DRIVER_PROGRAMBUILDER_H

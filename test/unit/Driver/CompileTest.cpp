@@ -1,0 +1,55 @@
+//===- CompileTest.cpp - graphs as kernels against the reference ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Differential.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace fusec::test;
+
+// exp, erf and friends: 2 ulp of f32 each; sums of n terms: n * 2^-24 of the
+// sum of magnitudes, which these inputs keep within 4x of the result.
+static constexpr double kEps = 0x1p-24;
+
+TEST(Compile, ElementwiseDag) {
+  checkGraph(R"(func.func @f(%a: tensor<8x33xf32>, %b: tensor<8x33xf32>) -> tensor<8x33xf32> {
+    %0 = graph.add %a, %b : tensor<8x33xf32>
+    %1 = graph.mul %0, %a : tensor<8x33xf32>
+    %2 = graph.max %1, %b : tensor<8x33xf32>
+    return %2 : tensor<8x33xf32>
+  })", {{4 * kEps, 0}, true, 1, 1});
+}
+
+TEST(Compile, BroadcastBiasVectorised) {
+  checkGraph(R"(func.func @f(%x: tensor<64x128xf16>, %b: tensor<128xf16>) -> tensor<64x128xf16> {
+    %0 = graph.broadcast %b [1] : tensor<128xf16> -> tensor<64x128xf16>
+    %1 = graph.add %x, %0 : tensor<64x128xf16>
+    return %1 : tensor<64x128xf16>
+  })", {{0, 0}, true, 1, 1});
+}
+
+TEST(Compile, TransposeReshapeSlice) {
+  checkGraph(R"(func.func @f(%x: tensor<6x10x4xf32>) -> tensor<12x10xf32> {
+    %0 = graph.transpose %x [0, 2, 1] : tensor<6x10x4xf32> -> tensor<6x4x10xf32>
+    %1 = graph.reshape %0 : tensor<6x4x10xf32> -> tensor<24x10xf32>
+    %2 = graph.slice %1 offsets [23, 0] strides [-2, 1] : tensor<24x10xf32> -> tensor<12x10xf32>
+    %3 = graph.neg %2 : tensor<12x10xf32>
+    return %3 : tensor<12x10xf32>
+  })", {{0, 0}, true, 1, 1});
+}
+
+TEST(Compile, PadConcatGather) {
+  checkGraph(R"(func.func @f(%x: tensor<5x7xf32>, %y: tensor<5x3xf32>, %v: tensor<f32>, %i: tensor<4xi64>) -> tensor<4x13xf32> {
+    %0 = graph.pad %x, %v low [0, 1] high [0, 2] : tensor<5x7xf32>, tensor<f32> -> tensor<5x10xf32>
+    %1 = graph.concat %0, %y axis = 1 : tensor<5x10xf32>, tensor<5x3xf32> -> tensor<5x13xf32>
+    %2 = graph.gather %1, %i axis = 0 : tensor<5x13xf32>, tensor<4xi64> -> tensor<4x13xf32>
+    return %2 : tensor<4x13xf32>
+  })", {{0, 0}, true, 1, 1, 5});
+}
+
+TEST(Compile, EveryElementTypeCopies) {
+  for (const char *type : {"f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i64", "i32", "i16", "i8", "ui64", "ui32", "ui16", "ui8", "i1"})
+    checkGraph(llvm::formatv(R"(func.func @f(%x: tensor<5x9x{0}>) -> tensor<9x5x{0}> {{
+      %0 = graph.transpose %x [1, 0] : tensor<5x9x{0}> -> tensor<9x5x{0}>
+      return %0 : tensor<9x5x{0}>
+    })", type).str(), {{0, 0}, false, 1, 1});
+}

@@ -27,7 +27,10 @@ static RowLayout alongRow(MLIRContext *context, int64_t columns,
                           int64_t vector, int64_t rows,
                           const TargetInfo &target) {
   RowLayout result;
-  int64_t groups = llvm::divideCeil(std::max<int64_t>(columns, 1), vector);
+  // At least two columns, so that a row and its reduction differ in shape; what
+  // a row does not have is masked.
+  columns = std::max<int64_t>(columns, 2);
+  int64_t groups = llvm::divideCeil(columns, vector);
   int64_t lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
   int64_t rowsPerWarp = 32 / lanes;
   int64_t rowWarps = 1;
@@ -60,9 +63,10 @@ static RowLayout acrossRows(MLIRContext *context, int64_t columns,
   // Narrower vectors while there are too few blocks.
   while (vector > 1 && rows / (32 * vector) < int64_t(target.multiprocessors))
     vector /= 2;
-  int64_t warps = std::min<int64_t>(
-      8, llvm::PowerOf2Ceil(llvm::divideCeil(std::max<int64_t>(columns, 1), 4)));
-  int64_t repeats = llvm::divideCeil(std::max<int64_t>(columns, 1), warps);
+  columns = std::max<int64_t>(columns, 2); // as in alongRow
+  int64_t warps =
+      std::min<int64_t>(8, llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
+  int64_t repeats = llvm::divideCeil(columns, warps);
   repeats = std::min(repeats, std::max<int64_t>(1, kMaxElements / vector));
   result.threads = 32 * warps;
   result.rows = 32 * vector;

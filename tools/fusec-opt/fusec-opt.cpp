@@ -4,6 +4,7 @@
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "fusec/Fusion/Passes.h"
+#include "fusec/Reference/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -21,6 +22,7 @@ int main(int argc, char **argv) {
   fusec::graph::registerGraphPasses();
   mlir::registerTransformsPasses();
   fusec::fusion::registerFusionPasses();
+  fusec::reference::registerReferencePasses();
 #ifdef FUSEC_WITH_TEST_PASSES
   fusec::test::registerTestBuildElements();
 #endif

@@ -1,0 +1,29 @@
+//===- Passes.h - passes that use the evaluator -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_REFERENCE_PASSES_H
+#define FUSEC_REFERENCE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace fusec::reference {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "fusec/Reference/Passes.h.inc"
+
+/// What foldConstants did.
+struct FoldReport {
+  int64_t folded = 0;
+  /// Ops on constants that were left because of a limit.
+  int64_t overBudget = 0;
+};
+
+/// Replaces the graph ops below `root` whose operands are constants, as the
+/// pass says.
+FoldReport foldConstants(mlir::Operation *root,
+                         const FoldConstantsPassOptions &options = {});
+
+} // namespace fusec::reference
+
+#endif // FUSEC_REFERENCE_PASSES_H

@@ -36,6 +36,26 @@ bool analysis::isStencilWindow(const graph::IterationSpace &space,
   return reread <= kMaxStencilChannels;
 }
 
+SmallVector<int64_t> analysis::reducedAxes(const OpFacts &fact) {
+  SmallVector<int64_t> axes;
+  const graph::OperandAccess &access = fact.space.operands.front();
+  if (!access.map)
+    return axes;
+  for (auto [i, expr] : llvm::enumerate(access.map.getResults()))
+    if (usesDimIn(expr, fact.numParallel(), fact.loops.size()))
+      axes.push_back(i);
+  return axes;
+}
+
+bool analysis::haveDifferentRows(const OpFacts &a, const OpFacts &b) {
+  auto differ = [](ArrayRef<int64_t> x, ArrayRef<int64_t> y) {
+    std::optional<int64_t> n = numElements(x), m = numElements(y);
+    return n && m && *n != *m;
+  };
+  return differ(a.space.parallel, b.space.parallel) ||
+         differ(a.space.reduced, b.space.reduced);
+}
+
 static OpClass classify(const OpFacts &facts) {
   switch (facts.role) {
   case graph::FusionRole::elementwise:

@@ -27,7 +27,6 @@ llvm::StringRef fusec::analysis::name(RefusalReason reason) {
     CASE(SecondContraction);
     CASE(ReductionBesideContraction);
     CASE(WindowBesideReduction);
-    CASE(WindowIndexNotTileable);
     CASE(OutputShapesDiffer);
     CASE(IndexTooComplex);
 #undef CASE
@@ -93,9 +92,6 @@ std::string Refusal::sentence() const {
     return llvm::formatv("{0} is a sliding window beside a reduction or "
                          "contraction",
                          who);
-  case RefusalReason::WindowIndexNotTileable:
-    return llvm::formatv("{0} is read through an index that no tile covers",
-                         who);
   case RefusalReason::OutputShapesDiffer:
     return llvm::formatv("a result of {0} has shape {1} where the kernel "
                          "iterates over {2}",
@@ -141,8 +137,6 @@ std::string Refusal::remedy() const {
     return "none in this version: reductions of a product run after it";
   case RefusalReason::WindowBesideReduction:
     return "none in this version: windows fuse with element-wise ops only";
-  case RefusalReason::WindowIndexNotTileable:
-    return "avoid reshapes and gathers between the windows";
   case RefusalReason::OutputShapesDiffer:
     return "drop the second output, or give it the shape of the first";
   case RefusalReason::IndexTooComplex:

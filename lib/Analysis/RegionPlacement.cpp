@@ -222,18 +222,6 @@ bool RegionBuilder::guessOutput() {
   return false;
 }
 
-/// Axes of its first operand that a reduction reduces.
-static SmallVector<int64_t> reducedAxes(const OpFacts &fact) {
-  SmallVector<int64_t> axes;
-  const graph::OperandAccess &access = fact.space.operands.front();
-  if (!access.map)
-    return axes;
-  for (auto [i, expr] : llvm::enumerate(access.map.getResults()))
-    if (usesDimIn(expr, fact.numParallel(), fact.loops.size()))
-      axes.push_back(i);
-  return axes;
-}
-
 /// Whether `loops` uses every spine axis with more than one point. A placement
 /// is injective by construction; with all axes used it also covers no more
 /// points than the spine has. Without this, a reduction of a row's one value

@@ -43,6 +43,7 @@ void GroupChooser::initGroup(unsigned id) {
   group.hasHero = node.facts->opClass == OpClass::Hero;
   group.hasReduction = node.facts->opClass == OpClass::Reduction;
   group.hasWindow = node.facts->opClass == OpClass::Window;
+  group.row = group.hasReduction ? node.facts : nullptr;
 }
 
 double GroupChooser::edgeSaving(unsigned producer, unsigned consumer) const {
@@ -229,6 +230,10 @@ std::optional<Refusal> GroupChooser::quickCheck(unsigned a, unsigned b) {
   if ((window(x) && (hero(y) || reduction(y))) ||
       (window(y) && (hero(x) || reduction(x))))
     return Refusal{RefusalReason::WindowBesideReduction, culprit(window)};
+  if (x.row && y.row && analysis::haveDifferentRows(*x.row, *y.row))
+    return Refusal{RefusalReason::ReductionAxesDiffer, y.row->op,
+                   analysis::reducedAxes(*x.row),
+                   analysis::reducedAxes(*y.row)};
   if (x.numOps + y.numOps > options.maxOps)
     return Refusal{RefusalReason::RegionTooLarge,
                    nullptr,
@@ -345,6 +350,7 @@ void GroupChooser::mergeGroups(unsigned a, unsigned b) {
   into.hasHero |= from.hasHero;
   into.hasReduction |= from.hasReduction;
   into.hasWindow |= from.hasWindow;
+  into.row = into.row ? into.row : from.row;
   SmallVector<Pair, 0> retries = std::move(into.refused);
   llvm::append_range(retries, from.refused);
   into.refused.clear();

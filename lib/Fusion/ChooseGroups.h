@@ -71,6 +71,8 @@ private:
     llvm::ArrayRef<int64_t> shape;
     bool isOpaque = false, hasSearch = false, hasHero = false,
          hasReduction = false, hasWindow = false;
+    /// The first reduction of the group.
+    const analysis::OpFacts *row = nullptr;
     std::optional<double> time;
     llvm::SmallVector<Pair, 0> refused;
   };

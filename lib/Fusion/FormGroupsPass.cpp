@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Fusion/Passes.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "fusec-fusion-form-groups"
@@ -31,6 +32,23 @@ static void printDecisions(const FusionDecisions &decisions) {
            << llvm::formatv("{0:f2}", edge.microseconds).str()
            << " us): " << why.sentence();
     remark.attachNote() << "to allow it: " << why.remedy();
+  }
+}
+
+/// Hands refusals to the context's remark engine, if there is one.
+static void emitRemarks(MLIRContext *context,
+                        const FusionDecisions &decisions) {
+  if (!context->getRemarkEngine())
+    return;
+  for (const EdgeDecision &edge : decisions.edges) {
+    if (edge.fused || !edge.refusal || !edge.consumer.loc)
+      continue;
+    remark::missed(*edge.consumer.loc, remark::RemarkOpts::name(
+                                           analysis::name(edge.refusal->reason))
+                                           .category("fusec-fusion"))
+        << remark::add("{0}", edge.refusal->sentence())
+        << remark::reason("{0:f2} us", edge.microseconds)
+        << remark::suggest("{0}", edge.refusal->remedy());
   }
 }
 
@@ -70,6 +88,7 @@ struct FormGroupsPass : fusion::impl::FormGroupsPassBase<FormGroupsPass> {
       numFusedEdges += edge.fused;
     if (printDecisions)
       ::printDecisions(decisions);
+    emitRemarks(&getContext(), decisions);
     if (sink)
       sink(getOperation(), decisions);
     if (verifyGroups && failed(fusion::verifyGroups(getOperation())))

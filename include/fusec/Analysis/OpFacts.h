@@ -55,6 +55,13 @@ private:
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<OpFacts>> facts;
 };
 
+/// Axes of its first operand that a reduction reduces.
+llvm::SmallVector<int64_t> reducedAxes(const OpFacts &fact);
+
+/// True if the loops of two reductions have different static sizes, so that no
+/// spine holds both.
+bool haveDifferentRows(const OpFacts &a, const OpFacts &b);
+
 /// True for a convolution-like window whose reduction is short enough to run
 /// on the plain cores from a staged tile, and for every pooling window.
 bool isStencilWindow(const graph::IterationSpace &space, unsigned numOperands);

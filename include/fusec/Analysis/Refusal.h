@@ -50,8 +50,6 @@ enum class RefusalReason : uint8_t {
   ReductionBesideContraction,
   /// A sliding window next to a reduction or contraction.
   WindowBesideReduction,
-  /// A windowed value is read through an index that no tile covers.
-  WindowIndexNotTileable,
   /// Outputs have different iteration spaces (`first`, `second`: shapes).
   OutputShapesDiffer,
   /// The composed index expression has `number` terms.

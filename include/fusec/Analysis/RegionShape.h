@@ -28,7 +28,8 @@
 // Kinds
 // -----
 // Pointwise    no reduced axes; spine = shape of the first output.
-// Row          spine = loops of the longest reduction. Reductions run in `stages`
+// Row          spine = loops of the longest reduction. Reductions run in
+// `stages`
 //              order, `level` by `level`; a level needs the levels before it.
 // Stencil      spine = shape of the output. Stages are the window ops in order;
 //              each has the box of its result that one spine tile needs.
@@ -166,8 +167,9 @@ struct RegionLimits {
   double maxHaloRatio = 2.0;
   /// Shared memory for staged tiles, bytes.
   int64_t sharedBytes = 227 * 1024;
-  /// Most distinct indices at which one op is evaluated.
-  unsigned maxReads = 8;
+  /// Most distinct indices at which one op is evaluated: a 5 x 5 stencil spelt
+  /// with slices has 25. Whether that many pay is the cost model's to say.
+  unsigned maxReads = 32;
 };
 
 /// The shape of the kernel that computes `outputs` (results of `ops`) from

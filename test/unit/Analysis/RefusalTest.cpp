@@ -23,9 +23,10 @@ TEST(Refusal, EveryReasonHasANameASentenceAndARemedy) {
 
 TEST(Refusal, SentencesCarryTheirData) {
   Refusal axes{RefusalReason::ReductionAxesDiffer, nullptr, {1}, {0, 2}};
-  EXPECT_EQ(axes.sentence(),
-            "an op reduces axes [0, 2] of its operand where the kernel's longest "
-            "reduction reduces [1]");
+  EXPECT_EQ(
+      axes.sentence(),
+      "an op reduces axes [0, 2] of its operand where the kernel's longest "
+      "reduction reduces [1]");
   Refusal shapes{RefusalReason::OutputShapesDiffer, nullptr, {512}, {4, -1}};
   EXPECT_EQ(shapes.sentence(), "a result of an op has shape [4, ?] where the "
                                "kernel iterates over [512]");

@@ -1,0 +1,111 @@
+//===- StencilFormTest.cpp - boxes and halos of window chains -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Analysis/RegionShape.h"
+#include "mlir/IR/Verifier.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::analysis;
+
+namespace {
+
+class StencilForm : public ::testing::Test {
+protected:
+  MLIRContext context;
+  Location loc = UnknownLoc::get(&context);
+  OpBuilder builder{&context};
+  OwningOpRef<ModuleOp> module;
+  FactTable facts;
+  SmallVector<Operation *> ops;
+
+  void SetUp() override {
+    context.loadDialect<graph::GraphDialect>();
+    module = ModuleOp::create(loc);
+    builder.setInsertionPointToEnd(module->getBody());
+  }
+
+  Value input(ArrayRef<int64_t> shape) {
+    auto type = RankedTensorType::get(shape, Float32Type::get(&context));
+    return graph::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(type, 1.0f));
+  }
+
+  /// A window of `edge` in both axes with `pad` on every side.
+  Value window(Value x, int64_t edge, int64_t stride, int64_t pad,
+               int64_t dilation = 1) {
+    SmallVector<int64_t> edges(2, edge), strides(2, stride), pads(2, pad),
+        dilations(2, dilation), shape;
+    for (int64_t n : cast<RankedTensorType>(x.getType()).getShape())
+      shape.push_back((n + 2 * pad - dilation * (edge - 1) - 1) / stride + 1);
+    auto op = graph::WindowReduceOp::create(
+        builder, loc, RankedTensorType::get(shape, Float32Type::get(&context)),
+        graph::ReduceKind::sum, x, edges, strides, dilations, pads, pads);
+    ops.push_back(op);
+    return op.getResult();
+  }
+
+  RegionVerdict analyze(Value output) {
+    return analyzeRegion(facts, ops, {output});
+  }
+};
+
+TEST_F(StencilForm, HalosGrowBackwards) {
+  Value a = window(input({2048, 2048}), 3, 1, 1);
+  Value b = window(a, 3, 1, 1);
+  Value c = window(b, 3, 1, 1);
+  RegionVerdict form = analyze(c);
+  ASSERT_TRUE(bool(form));
+  EXPECT_EQ(form->kind, KernelKind::Stencil);
+  ASSERT_EQ(form->stages.size(), 3u);
+  for (unsigned axis : {0u, 1u}) {
+    EXPECT_EQ(form->stages[0].box[axis], (TileExtent{axis, 1, -2, 2}));
+    EXPECT_EQ(form->stages[1].box[axis], (TileExtent{axis, 1, -1, 1}));
+    EXPECT_EQ(form->stages[2].box[axis], (TileExtent{axis, 1, 0, 0}));
+  }
+  EXPECT_EQ(form->stages[2].level, 2u);
+  EXPECT_GT(form->haloRatio, 1.0);
+  EXPECT_LT(form->haloRatio, 1.2);
+  EXPECT_LE(form->sharedBytes, RegionLimits().sharedBytes);
+}
+
+TEST_F(StencilForm, StridesAndDilationsScaleTheBox) {
+  Value a = window(input({1024, 1024}), 3, 1, 1);
+  Value b = window(a, 2, 2, 0);    // rows 2i .. 2i+1
+  Value c = window(b, 3, 1, 2, 2); // rows i-2, i, i+2
+  RegionVerdict form = analyze(c);
+  ASSERT_TRUE(bool(form));
+  EXPECT_EQ(form->stages[1].box[0], (TileExtent{0u, 1, -2, 2}));
+  EXPECT_EQ(form->stages[0].box[0], (TileExtent{0u, 2, -4, 5}));
+  EXPECT_EQ(form->stages[0].box[0].extent(8), 24);
+}
+
+TEST_F(StencilForm, BoxesOfTwoUsesAreJoined) {
+  Value a = window(input({512, 512}), 3, 1, 1);
+  Value b = window(a, 5, 1, 2);
+  auto sum = graph::SubOp::create(builder, loc, a, b);
+  ops.push_back(sum);
+  RegionVerdict form = analyze(sum);
+  ASSERT_TRUE(bool(form));
+  EXPECT_EQ(form->stages[0].box[0], (TileExtent{0u, 1, -2, 2}));
+}
+
+TEST_F(StencilForm, LargeHalosAreRefused) {
+  Value a = window(input({4096, 4096}), 129, 1, 64);
+  Value b = window(a, 129, 1, 64);
+  RegionVerdict form = analyze(b);
+  ASSERT_FALSE(bool(form));
+  EXPECT_EQ(form.refusal().reason, RefusalReason::HaloTooLarge);
+  EXPECT_GT(form.refusal().number, 2.0);
+}
+
+TEST_F(StencilForm, ALoneWindowStagesNothing) {
+  Value a = window(input({64, 64}), 31, 1, 15);
+  RegionVerdict form = analyze(a);
+  ASSERT_TRUE(bool(form));
+  EXPECT_EQ(form->haloRatio, 1.0);
+  EXPECT_EQ(form->sharedBytes, 0);
+}
+
+} // namespace

@@ -12,7 +12,6 @@
 #include "fusec/Conversion/TileToSimt.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "fusec/Dialect/Simt/IR/Simt.h"
-#include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,22 +101,13 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
 }
 
 /// Clean-ups of tile and thread programs: both are plain arith, math and scf.
-static LogicalResult cleanUpTiles(ModuleOp kernels) {
+static LogicalResult cleanUp(ModuleOp kernels, bool vectorize) {
   PassManager passes(kernels.getContext());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
-  passes.addNestedPass<tile::KernelOp>(tile::createVectorizePass());
-  return passes.run(kernels);
-}
-static LogicalResult cleanUpThreads(ModuleOp kernels) {
-  PassManager passes(kernels.getContext());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  passes.addNestedPass<simt::KernelOp>(simt::createReassociateIndexPass());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createLoopInvariantCodeMotionPass());
-  passes.addPass(createCSEPass());
+  if (vectorize)
+    passes.addNestedPass<tile::KernelOp>(tile::createVectorizePass());
   return passes.run(kernels);
 }
 
@@ -163,7 +153,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
       return diagnostics.take("a region has no schedule");
     result.kernels.push_back(summarize(fusion, *form));
   }
-  if (failed(cleanUpTiles(*kernels)))
+  if (failed(cleanUp(*kernels, /*vectorize=*/true)))
     return diagnostics.take("a block program is not valid");
   observe(Stage::Tile, *kernels);
   SmallVector<tile::KernelOp> tiles(kernels->getOps<tile::KernelOp>());
@@ -172,7 +162,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
       return diagnostics.take("a block program has no thread code");
     kernel.erase();
   }
-  if (failed(cleanUpThreads(*kernels)))
+  if (failed(cleanUp(*kernels, /*vectorize=*/false)))
     return diagnostics.take("a thread program is not valid");
   observe(Stage::Simt, *kernels);
 
@@ -186,7 +176,8 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     if (failed(text))
       return diagnostics.take("a thread program has no text");
     summary.kernel = program.addKernel(std::move(*text));
-    program.addLaunch(fusion, kernel, summary.kernel);
+    program.addLaunch(fusion, kernel, summary.kernel,
+                      cuda::dynamicSharedBytes(kernel));
   }
   if (llvm::Error error = program.finish(*entry))
     return error;

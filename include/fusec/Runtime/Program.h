@@ -63,6 +63,8 @@ struct Kernel {
   uint32_t threads = 1;
   /// Blocks per cluster; 1 means no cluster.
   uint32_t cluster = 1;
+  /// The source is on the contraction skeleton beside the prelude.
+  bool usesSkeleton = false;
 };
 
 /// A kernel launch. A launch whose grid has a zero is skipped.

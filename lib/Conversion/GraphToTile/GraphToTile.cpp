@@ -32,8 +32,9 @@ fusec::lowerRegion(graph::FusionOp fusion, const analysis::RegionForm &form,
     return scheduleStencil(kb);
   case analysis::KernelKind::Pointwise:
   case analysis::KernelKind::Naive:
-  case analysis::KernelKind::Contraction:
     return schedulePointwise(kb);
+  case analysis::KernelKind::Contraction:
+    return scheduleContraction(kb);
   case analysis::KernelKind::Multi:
     break;
   }

@@ -97,7 +97,11 @@ SmallVector<Value> KernelBuilder::split(Value linear, ArrayRef<int64_t> sizes) {
     return {linear};
   // Not given ranges of their own: they stay expressions of `linear`, so that
   // contiguous dimensions fold back into it.
-  return eb.delinearize(linear, sizes);
+  // Sizes of 0 divide nothing: no element is ever made.
+  SmallVector<int64_t> box;
+  for (int64_t size : sizes)
+    box.push_back(std::max<int64_t>(size, 1));
+  return eb.delinearize(linear, box);
 }
 
 RankedTensorType KernelBuilder::carrierType(ArrayRef<int64_t> shape,
@@ -109,9 +113,8 @@ RankedTensorType KernelBuilder::carrierType(ArrayRef<int64_t> shape,
 // Access facts
 //===----------------------------------------------------------------------===//
 
-/// How far apart in memory two neighbours along spine dim `dim` are.
-static int64_t strideAlong(AffineMap map, ArrayRef<int64_t> shape,
-                           unsigned dim) {
+int64_t graph_to_tile::strideAlong(AffineMap map, ArrayRef<int64_t> shape,
+                                   unsigned dim) {
   SmallVector<int64_t> origin(map.getNumDims(), 0), next = origin;
   next[dim] = 1;
   auto linear = [&](ArrayRef<int64_t> at) {

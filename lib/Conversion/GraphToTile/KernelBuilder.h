@@ -69,9 +69,15 @@ struct AccessFacts {
 AccessFacts accessFacts(analysis::FactTable &facts,
                         const analysis::RegionForm &form);
 
+/// How far apart in memory two neighbours along dim `dim` of `map` are, at the
+/// origin.
+int64_t strideAlong(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape,
+                    unsigned dim);
+
 // One per kind of region; each returns the finished kernel or failure with a
 // diagnostic.
 mlir::FailureOr<tile::KernelOp> schedulePointwise(KernelBuilder &kb);
+mlir::FailureOr<tile::KernelOp> scheduleContraction(KernelBuilder &kb);
 mlir::FailureOr<tile::KernelOp> scheduleRow(KernelBuilder &kb, const AccessFacts &access);
 mlir::FailureOr<tile::KernelOp> scheduleStencil(KernelBuilder &kb);
 

@@ -54,12 +54,12 @@ private:
   bool needsArray(Value value);
   Operation *sinkOf(Value value);
   LogicalResult lowerBlock(Block &block);
-  LogicalResult lowerNested(Block &block);
   LogicalResult lowerOp(Operation *op);
   LogicalResult lowerFor(scf::ForOp loop);
   LogicalResult lowerIf(scf::IfOp op);
+  LogicalResult lowerContract(tile::ContractOp op);
+  LogicalResult lowerHole(Region &from, Region &to);
   void lowerStore(tile::StoreOp store);
-  Value spread(Value tile, int64_t count);
   void assignLoopArrays(scf::ForOp loop, ValueRange values);
 
   ThreadCode code;
@@ -96,15 +96,8 @@ bool KernelLowering::needsArray(Value value) {
   auto it = arrayness.find(value);
   if (it != arrayness.end())
     return it->second;
-  // A uniform value is one register: converted once, not once per use.
-  bool isIndex = cast<RankedTensorType>(value.getType())
-                     .getElementType()
-                     .isIntOrIndex();
   bool result = isa_and_nonnull<tile::LoadOp>(value.getDefiningOp()) ||
-                (!isCheap(value) && !sinkOf(value)) ||
-                (!isIndex && code.isUniform(value) &&
-                 !isa<arith::ConstantOp, tile::SplatOp, tensor::SplatOp,
-                      tile::BroadcastOp>(value.getDefiningOp()));
+                (!isCheap(value) && !sinkOf(value));
   return arrayness[value] = result;
 }
 
@@ -137,18 +130,6 @@ static Value firstCopy(ThreadCode &code, Location loc, tile::LayoutAttr layout) 
   return condition;
 }
 
-/// An array of `count` copies of a uniform element.
-Value KernelLowering::spread(Value tile, int64_t count) {
-  Location loc = tile.getLoc();
-  Value array = code.makeArray(
-      loc, count, cast<RankedTensorType>(tile.getType()).getElementType());
-  code.forEachRegister(loc, count, [&](Value reg) {
-    memref::StoreOp::create(code.builder, loc, code.element(tile, reg), array,
-                            reg);
-  });
-  return array;
-}
-
 void KernelLowering::lowerStore(tile::StoreOp store) {
   Location loc = store.getLoc();
   tile::LayoutAttr layout = tile::getLayout(store.getValue().getType());
@@ -156,8 +137,6 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
   // The values first, then all stores: a store would keep later loads back.
   code.materialize(store.getValue());
   Value array = code.arrays.lookup(store.getValue());
-  if (cast<MemRefType>(array.getType()).getDimSize(0) != count)
-    array = spread(store.getValue(), count);
   Value copy = firstCopy(code, loc, layout);
   code.forEachRegister(loc, count, [&](Value reg) {
     Value mask;
@@ -245,7 +224,6 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
     body->back().erase();
   code.builder.setInsertionPointToEnd(body);
-  auto outside = code.arrays;
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
   ValueRange yielded = loop.getBody()->getTerminator()->getOperands();
@@ -255,7 +233,6 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     if (!isTile(arg))
       scalarYields.push_back(code.scalars.lookup(value));
   scf::YieldOp::create(code.builder, loc, scalarYields);
-  code.arrays = std::move(outside); // as in lowerNested
   return success();
 }
 
@@ -267,12 +244,64 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
       /*withElseRegion=*/!op.getElseRegion().empty());
   OpBuilder::InsertionGuard guard(code.builder);
   code.builder.setInsertionPoint(lowered.thenYield());
-  if (failed(lowerNested(*op.thenBlock())))
+  if (failed(lowerBlock(*op.thenBlock())))
     return failure();
   if (op.getElseRegion().empty())
     return success();
   code.builder.setInsertionPoint(lowered.elseYield());
-  return lowerNested(*op.elseBlock());
+  return lowerBlock(*op.elseBlock());
+}
+
+//===----------------------------------------------------------------------===//
+// Holes
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerHole(Region &from, Region &to) {
+  OpBuilder::InsertionGuard guard(code.builder);
+  Block &block = to.emplaceBlock();
+  for (BlockArgument arg : from.getArguments()) {
+    if (!isTile(arg)) {
+      code.scalars.map(arg, block.addArgument(arg.getType(), arg.getLoc()));
+      continue;
+    }
+    auto type = cast<RankedTensorType>(arg.getType());
+    code.arrays[arg] = block.addArgument(
+        MemRefType::get({tile::getLayout(type).getRegisterCount()},
+                        type.getElementType()),
+        arg.getLoc());
+  }
+  code.builder.setInsertionPointToStart(&block);
+  if (failed(lowerBlock(from.front())))
+    return failure();
+  Operation *end = from.front().getTerminator();
+  SmallVector<Value> results;
+  if (end->getNumOperands() == 1) {
+    code.materialize(end->getOperand(0));
+    results.push_back(code.arrays.lookup(end->getOperand(0)));
+  } else {
+    code.forEachRegister(end->getLoc(), 1, [&](Value reg) {
+      for (Value tile : end->getOperands())
+        results.push_back(code.element(tile, reg));
+    });
+  }
+  simt::YieldOp::create(code.builder, end->getLoc(), results);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerContract(tile::ContractOp op) {
+  auto base = [&](Value buffer) {
+    return buffer ? code.scalars.lookup(buffer) : Value();
+  };
+  auto lowered = simt::ContractOp::create(
+      code.builder, op.getLoc(), code.scalars.lookup(op.getBatch()),
+      code.scalars.lookup(op.getM()), code.scalars.lookup(op.getN()),
+      code.scalars.lookup(op.getK()), base(op.getLhsBase()),
+      base(op.getRhsBase()), op.getElementType(), op.getConfig(),
+      op.getLhsVector(), op.getLhsOuter(), op.getRhsVector(),
+      op.getRhsOuter());
+  return success(succeeded(lowerHole(op.getLhs(), lowered.getLhs())) &&
+                 succeeded(lowerHole(op.getRhs(), lowered.getRhs())) &&
+                 succeeded(lowerHole(op.getEpilogue(), lowered.getEpilogue())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,6 +318,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
     return lowerFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return lowerIf(branch);
+  if (auto contract = dyn_cast<tile::ContractOp>(op))
+    return lowerContract(contract);
   if (isa<tile::BarrierOp>(op))
     return simt::BarrierOp::create(code.builder, loc), success();
   if (auto alloc = dyn_cast<tile::AllocOp>(op)) {
@@ -317,14 +348,6 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
     return success();
   }
   return op->emitOpError("has no thread code");
-}
-
-LogicalResult KernelLowering::lowerNested(Block &block) {
-  // Arrays made inside do not exist outside, whatever value they hold.
-  auto outside = code.arrays;
-  LogicalResult result = lowerBlock(block);
-  code.arrays = std::move(outside);
-  return result;
 }
 
 LogicalResult KernelLowering::lowerBlock(Block &block) {

@@ -5,11 +5,13 @@
 // each allocation, a shadow that says which bytes were written.
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
+#include "fusec/Embedded/GemmSkeleton.h"
 
 #include <cstring>
 #include <map>
 #include <mutex>
 
+using namespace fusec;
 using namespace fusec::runtime;
 
 namespace {
@@ -172,8 +174,11 @@ EmulatorDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
           "' wants " + llvm::Twine(kernel.cluster) + " blocks in one");
     texts.push_back({kernel.entry, kernel.source});
   }
+  EmulatorCompileOptions compile = options.compile;
+  if (llvm::any_of(kernels, [](const Kernel &k) { return k.usesSkeleton; }))
+    compile.preamble += embedded::kGemmSkeleton;
   llvm::Expected<std::unique_ptr<EmulatorModule>> module =
-      EmulatorModule::compile(texts, options.compile);
+      EmulatorModule::compile(texts, compile);
   if (!module)
     return module.takeError();
   return std::make_unique<EmulatedModule>(std::move(*module), kernels);

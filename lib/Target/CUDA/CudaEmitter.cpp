@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "Emitter.h"
+#include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -148,6 +149,20 @@ static std::string hashOf(StringRef text) {
   return llvm::toHex(llvm::ArrayRef(digest).take_front(8), /*LowerCase=*/true);
 }
 
+/// The skeleton that `kernel` runs, or null.
+static simt::ContractOp contractOf(simt::KernelOp kernel) {
+  auto ops = kernel.getBody().front().getOps<simt::ContractOp>();
+  return ops.empty() ? simt::ContractOp() : *ops.begin();
+}
+
+uint32_t cuda::dynamicSharedBytes(simt::KernelOp kernel) {
+  simt::ContractOp contract = contractOf(kernel);
+  return contract ? static_cast<uint32_t>(
+                        GemmConfig::fromNumbers(contract.getConfig())
+                            .sharedBytes())
+                  : 0;
+}
+
 FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
   std::string parameters, body;
   llvm::raw_string_ostream head(parameters), os(body);
@@ -168,12 +183,23 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
   }
   if (failed(emitter.emitBlock(block)))
     return failure();
-  std::string rest = ", " + std::to_string(kernel.getThreads()) + ")(" +
-                     parameters + ") {\n" + body + "}\n";
+  simt::ContractOp contract = contractOf(kernel);
+  std::string macro = "FUSEC_KERNEL(";
+  std::string rest = ", " + std::to_string(kernel.getThreads());
+  if (contract) {
+    macro = "FUSEC_KERNEL_MIN(";
+    rest += ", " + std::to_string(
+                       GemmConfig::fromNumbers(contract.getConfig()).minBlocks);
+  }
+  rest += ")(" + parameters + ") {\n" + body + "}\n";
   runtime::Kernel result;
-  result.entry = "k_" + hashOf(rest);
-  result.source = "FUSEC_KERNEL(" + result.entry + rest + "FUSEC_EXPORT(" +
-                  result.entry + ")\n";
+  result.entry = "k_" + hashOf(emitter.before + rest);
+  result.source = emitter.before + macro + result.entry + rest +
+                  "FUSEC_EXPORT(" + result.entry + ")\n";
+  for (size_t at; (at = result.source.find(Emitter::kEntryMark)) !=
+                  std::string::npos;)
+    result.source.replace(at, 1, result.entry);
   result.threads = static_cast<uint32_t>(kernel.getThreads());
+  result.usesSkeleton = bool(contract);
   return result;
 }

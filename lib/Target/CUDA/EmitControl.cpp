@@ -15,7 +15,7 @@ using namespace fusec::cuda;
 // constants. Other loops (window rows, channels) are unrolled while their text
 // stays small: the compiler then shares what iterations have in common.
 static constexpr int64_t kMaxRegisterTrip = 128;
-static constexpr int64_t kMaxUnrolledOps = 16384;
+static constexpr int64_t kMaxUnrolledOps = 4096;
 
 static std::optional<int64_t> constantTrip(scf::ForOp loop) {
   llvm::APInt lower, upper, step;
@@ -246,5 +246,6 @@ LogicalResult Emitter::emitMemory(Operation *op) {
       })
       .Case<simt::LoadOp>([&](simt::LoadOp load) { return emitLoad(*this, load); })
       .Case<simt::StoreOp>([&](simt::StoreOp store) { return emitStore(*this, store); })
+      .Case<simt::ContractOp>([&](simt::ContractOp op) { return emitContract(op); })
       .Default([&](auto) { return op->emitOpError("has no CUDA text"); });
 }

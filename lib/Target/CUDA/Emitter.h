@@ -47,10 +47,15 @@ public:
   mlir::LogicalResult emitMath(mlir::Operation *op);
   mlir::LogicalResult emitControl(mlir::Operation *op);
   mlir::LogicalResult emitMemory(mlir::Operation *op);
+  mlir::LogicalResult emitContract(simt::ContractOp op);
 
   llvm::raw_ostream &os;
   std::string indexType;
   unsigned indent = 1;
+  /// Text that belongs before the kernel. In it and in the body, kEntryMark
+  /// stands for the kernel's name, which is known last.
+  std::string before;
+  static constexpr char kEntryMark = '$';
 
 private:
   llvm::DenseMap<mlir::Value, std::string> texts;

@@ -13,8 +13,12 @@ namespace fusec::cuda {
 /// section 5). The text does not contain the prelude. The entry point is named
 /// after a hash of the text, so equal programs give equal kernels, whatever
 /// their symbol, grid and extents. Deterministic. Fails with a diagnostic on an
-/// op that has no text.
+/// op that has no text. A kernel around a contraction skeleton also needs the
+/// skeleton's text after the prelude (Kernel::usesSkeleton).
 mlir::FailureOr<runtime::Kernel> emitKernel(simt::KernelOp kernel);
+
+/// Dynamic shared memory that a launch of `kernel` must give, in bytes.
+uint32_t dynamicSharedBytes(simt::KernelOp kernel);
 
 } // namespace fusec::cuda
 

@@ -7,6 +7,9 @@
 #ifndef FUSEC_TARGET_CUDA_GEMMCONFIG_H
 #define FUSEC_TARGET_CUDA_GEMMCONFIG_H
 
+#include "llvm/ADT/ArrayRef.h"
+
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -46,6 +49,10 @@ struct GemmConfig {
   int64_t grid(int64_t m, int64_t n, int64_t batch) const;
   /// The device type, "GemmConfig<GemmKind::F16, 128, 128, 64, 2, 2, 3, 8>".
   std::string deviceType() const;
+
+  /// All fields as numbers, for attributes, and back.
+  std::array<int64_t, 9> toNumbers() const;
+  static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 
 /// The configuration expected to be fastest for out[batch, m, n] over k.

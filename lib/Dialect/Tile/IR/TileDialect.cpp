@@ -140,6 +140,44 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+/// Checks the index arguments of a hole and their number.
+static LogicalResult verifyHole(ContractOp op, Region &hole, unsigned arguments,
+                                StringRef name) {
+  if (hole.empty() || hole.getNumArguments() != arguments ||
+      llvm::any_of(hole.getArguments().take_front(3), [](BlockArgument arg) {
+        return !arg.getType().isIndex();
+      }))
+    return op.emitOpError() << "expected hole '" << name
+                            << "' to take three indices"
+                            << (arguments > 3 ? " and a tile" : "");
+  return success();
+}
+
+LogicalResult ContractOp::verify() {
+  if (failed(verifyHole(*this, getLhs(), 3, "lhs")) ||
+      failed(verifyHole(*this, getRhs(), 3, "rhs")) ||
+      failed(verifyHole(*this, getEpilogue(), 4, "epilogue")))
+    return failure();
+  for (auto [hole, base] : {std::pair<Region *, Value>(&getLhs(), getLhsBase()),
+                            {&getRhs(), getRhsBase()}})
+    if (hole->front().getTerminator()->getNumOperands() != (base ? 2u : 1u))
+      return emitOpError() << "expected an operand hole to yield "
+                           << (base ? "offset and validity" : "elements");
+  return success();
+}
+
+int64_t ContractOp::getDivisor(BlockArgument argument) {
+  unsigned position = argument.getArgNumber();
+  Region *hole = argument.getOwner()->getParent();
+  if (hole == &getEpilogue())
+    return position == 2 ? 8 : 1;
+  bool isLhs = hole == &getLhs();
+  bool isOuter = isLhs ? getLhsOuter() : getRhsOuter();
+  if (position != (isOuter ? 1u : 2u))
+    return 1;
+  return isLhs ? getLhsVector() : getRhsVector();
+}
+
 LogicalResult AllocOp::verify() {
   auto type = cast<MemRefType>(getType());
   if (!type.hasStaticShape() || type.getMemorySpaceAsInt() != kSharedSpace)

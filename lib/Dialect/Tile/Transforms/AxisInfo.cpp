@@ -129,6 +129,10 @@ AxisInfo AxisAnalysis::compute(Value value) {
     if (loop && value == loop.getInductionVar())
       return uniform(std::min(get(loop.getLowerBound()).divisibility,
                               get(loop.getStep()).divisibility));
+    if (auto contract = dyn_cast_or_null<ContractOp>(
+            value.getParentBlock()->getParentOp());
+        contract && !isTile)
+      return uniform(contract.getDivisor(cast<BlockArgument>(value)));
     return unknown;
   }
   auto operand = [&](unsigned i) { return get(op->getOperand(i)); };

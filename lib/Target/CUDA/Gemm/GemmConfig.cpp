@@ -118,6 +118,23 @@ std::string GemmConfig::deviceType() const {
   return text + ">";
 }
 
+std::array<int64_t, 9> GemmConfig::toNumbers() const {
+  return {static_cast<int64_t>(kind), tileM,  tileN,  tileK,    warpsM,
+          warpsN,                     stages, groupM, minBlocks};
+}
+
+GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
+  assert(numbers.size() == 9 && "as many numbers as toNumbers gives");
+  GemmConfig config;
+  config.kind = static_cast<GemmKind>(numbers[0]);
+  config.tileM = numbers[1], config.tileN = numbers[2];
+  config.tileK = numbers[3];
+  config.warpsM = numbers[4], config.warpsN = numbers[5];
+  config.stages = numbers[6], config.groupM = numbers[7];
+  config.minBlocks = numbers[8];
+  return config;
+}
+
 GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
                                          int64_t k, int64_t batch,
                                          bool computed,

@@ -95,17 +95,20 @@ def Simt_YieldOp : Simt_Op<"yield", [Pure, Terminator, ParentOneOf<["ContractOp"
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
-def Simt_ContractOp : Simt_Op<"contract", []> {
+def Simt_ContractOp : Simt_Op<"contract", [AttrSizedOperandSegments]> {
   let summary = "a contraction skeleton with scalar holes";
   let description = [{
-    As `tile.contract`, with thread code in the holes: `epilogue` takes
-    (b, m, n : index, registers : memref<8xf32>, count : index): the first
-    `count` registers hold the accumulators of columns n .. n + count.
+    As `tile.contract`, with thread code in the holes. `lhs` and `rhs` yield
+    offset and validity if the operand has a base, else a register array of
+    `vector` elements. `epilogue` takes (b, m, n : index, memref<8xf32>).
   }];
-  let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k, TypeAttr:$elementType,
-                       DenseI64ArrayAttr:$config);
+  let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k,
+                       Optional<Simt_Buffer>:$lhsBase, Optional<Simt_Buffer>:$rhsBase,
+                       TypeAttr:$elementType, DenseI64ArrayAttr:$config,
+                       I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter);
   let regions = (region SizedRegion<1>:$lhs, SizedRegion<1>:$rhs, SizedRegion<1>:$epilogue);
-  let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType `config` $config attr-dict
+  let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType
+    (`lhsBase` $lhsBase^ `:` type($lhsBase))? (`rhsBase` $rhsBase^ `:` type($rhsBase))? attr-dict
     `lhs` $lhs `rhs` $rhs `epilogue` $epilogue}];
 }
 

@@ -162,25 +162,36 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_ContractOp : Tile_Op<"contract", []> {
+def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {
   let summary = "a tensor-core or FMA main loop with typed holes";
   let description = [{
     A skeleton (docs/skeleton-contraction.md) computes
-    acc[b, m, n] = sum over k of lhs(b, m, k) * rhs(b, k, n) with f32 accumulators.
-    Holes are regions:
-    - `lhs` (b, m, k : index) and `rhs` (b, k, n : index) yield one operand
-      element of the operand's storage type; they are called for in-range
-      coordinates only.
-    - `epilogue` (b, m, n : index, tile of consecutive n) stores results itself;
-      its tile has a register-only layout and `n` is the first element's. The
-      last block argument is the mask tile of valid elements.
-    `config` picks the main loop and tile sizes.
+    acc[b, m, n] = sum over k of A(b, m, k) * B(b, k, n) with f32 accumulators.
+    Holes are regions whose tiles have register-only layouts:
+    - `lhs` (b, m, k : index) and `rhs` (b, n, k : index). With a base buffer the
+      operand is copied in 16-byte groups and the hole yields tiles of one
+      element: the group's offset from the base and whether it is inside.
+      Without, it yields `vector` operand elements of `elementType`: from k on,
+      or from m (n) on if `outer` is set; that index is a multiple of `vector`.
+      Coordinates past the extents are asked for and read as zero.
+    - `epilogue` (b, m, n : index, acc : tile of 8 f32) stores the results of
+      columns n .. n + 7 itself; n is a multiple of 8 and inside, the others may
+      be past the end.
+    `config` are the fields of fusec::cuda::GemmConfig.
   }];
-  let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k, TypeAttr:$elementType,
-                       DenseI64ArrayAttr:$config);
+  let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k,
+                       Optional<Tile_Buffer>:$lhsBase, Optional<Tile_Buffer>:$rhsBase,
+                       TypeAttr:$elementType, DenseI64ArrayAttr:$config,
+                       I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter);
   let regions = (region SizedRegion<1>:$lhs, SizedRegion<1>:$rhs, SizedRegion<1>:$epilogue);
-  let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType `config` $config attr-dict
+  let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType
+    (`lhsBase` $lhsBase^ `:` type($lhsBase))? (`rhsBase` $rhsBase^ `:` type($rhsBase))? attr-dict
     `lhs` $lhs `rhs` $rhs `epilogue` $epilogue}];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The largest known divisor of an index argument of a hole.
+    int64_t getDivisor(::mlir::BlockArgument argument);
+  }];
 }
 
 #endif // FUSEC_DIALECT_TILE_IR_TILEOPS_TD

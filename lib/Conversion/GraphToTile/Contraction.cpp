@@ -1,0 +1,133 @@
+//===- Contraction.cpp - a region around the contraction skeleton ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One tile.contract: what feeds the hero goes into the operand holes, what
+// uses it into the epilogue. Contractions that the skeleton does not compute
+// (integers, f64) or computes badly (few rows or columns: the operand is read
+// once and memory is the bound) get the schedules of other regions.
+//===----------------------------------------------------------------------===//
+#include "ContractionHoles.h"
+#include "fusec/Target/CUDA/GemmConfig.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+using cuda::GemmConfig;
+using cuda::GemmKind;
+
+// A tile row or column of the skeleton below this is mostly idle.
+static constexpr int64_t kFewRows = 8;
+// Sums shorter than a warp do not pay for a reduction across threads.
+static constexpr int64_t kShortSum = 32;
+// Extents and blocks that 32-bit arithmetic of the skeleton holds.
+static constexpr int64_t kMaxExtent = (int64_t(1) << 31) - 4096;
+static constexpr int64_t kMaxBlocks = (int64_t(1) << 31) - 1;
+
+/// Whether f32 operands may be rounded to TF32.
+static bool allowsTf32(Operation *hero) {
+  if (auto contract = dyn_cast<graph::ContractOp>(hero))
+    return contract.getAllowTf32();
+  if (auto convolution = dyn_cast<graph::ConvolutionOp>(hero))
+    return convolution.getAllowTf32();
+  return false;
+}
+
+/// The main loop whose element type holds both operands' elements exactly;
+/// nothing if there is none.
+static std::optional<GemmKind> gemmKind(Operation *hero) {
+  auto elementOf = [&](unsigned i) {
+    return cast<RankedTensorType>(hero->getOperand(i).getType())
+        .getElementType();
+  };
+  Type types[] = {elementOf(0), elementOf(1)};
+  for (Type type : types)
+    if (!isa<FloatType>(type) || type.isF64())
+      return std::nullopt;
+  if (cast<RankedTensorType>(hero->getResult(0).getType())
+          .getElementType()
+          .isF64())
+    return std::nullopt;
+  // 8-bit floats are among the numbers of both 16-bit types.
+  auto fit = [&](auto isWide) {
+    return llvm::all_of(types, [&](Type type) {
+      return isWide(type) || type.getIntOrFloatBitWidth() == 8;
+    });
+  };
+  if (fit([](Type type) { return type.isF16(); }))
+    return GemmKind::F16;
+  if (fit([](Type type) { return type.isBF16(); }))
+    return GemmKind::BF16;
+  return allowsTf32(hero) ? GemmKind::TF32 : GemmKind::F32;
+}
+
+static Type elementType(GemmKind kind, MLIRContext *context) {
+  switch (kind) {
+  case GemmKind::F16:
+    return Float16Type::get(context);
+  case GemmKind::BF16:
+    return BFloat16Type::get(context);
+  case GemmKind::TF32:
+  case GemmKind::F32:
+    return Float32Type::get(context);
+  }
+  llvm_unreachable("covered switch");
+}
+
+static GemmConfig chooseConfig(KernelBuilder &kb, GemmKind kind,
+                               const ContractionShape &shape, bool computed) {
+  cuda::GemmDevice device;
+  device.smCount = kb.options.target.multiprocessors;
+  device.sharedPerBlock = kb.options.target.sharedBytesPerBlock;
+  device.sharedPerSM = device.sharedPerBlock + 1024;
+  return cuda::chooseGemmConfig(kind, shape.extent(shape.m),
+                                shape.extent(shape.n), shape.extent(shape.k),
+                                shape.extent(shape.batch), computed, device);
+}
+
+/// Builds the kernel; the configuration follows from what the operands are.
+static tile::KernelOp buildKernel(KernelBuilder &kb, GemmKind kind,
+                                  const ContractionShape &shape) {
+  int64_t rows = shape.extent(shape.m), batches = shape.extent(shape.batch);
+  // The extent counts units, so that its divisibility is part of the text.
+  int64_t unit = rows ? std::min<int64_t>(16, rows & -rows) : 1;
+  kb.begin(/*threads=*/32, {1, 1, 1}, {rows / unit, batches});
+  Value m = kb.mulIndex(kb.extent(0), unit);
+  Value n = kb.index(shape.extent(shape.n)),
+        k = kb.index(shape.extent(shape.k));
+  Type element = elementType(kind, kb.builder.getContext());
+  auto op = tile::ContractOp::create(
+      kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(), element,
+      ArrayRef<int64_t>{}, /*lhsVector=*/1, /*lhsOuter=*/false,
+      /*rhsVector=*/1, /*rhsOuter=*/false);
+  HoleBuilder holes(kb, shape, element, m);
+  holes.buildOperand(op, /*isLhs=*/true);
+  holes.buildOperand(op, /*isLhs=*/false);
+  holes.buildEpilogue(op);
+  GemmConfig config =
+      chooseConfig(kb, kind, shape, !op.getLhsBase() || !op.getRhsBase());
+  op.setConfig(config.toNumbers());
+  kb.kernel.setThreads(config.threads());
+  kb.kernel.setGrid({config.grid(rows, shape.extent(shape.n), batches), 1, 1});
+  return kb.kernel;
+}
+
+FailureOr<tile::KernelOp>
+graph_to_tile::scheduleContraction(KernelBuilder &kb) {
+  analysis::FactTable facts;
+  std::optional<GemmKind> kind = gemmKind(kb.form.hero());
+  std::optional<ContractionShape> shape = contractionShape(facts, kb.form);
+  if (!kind || !shape)
+    return schedulePointwise(kb);
+  int64_t m = shape->extent(shape->m), n = shape->extent(shape->n);
+  int64_t k = shape->extent(shape->k);
+  bool fits = std::max({m, n, k}) <= kMaxExtent &&
+              chooseConfig(kb, *kind, *shape, /*computed=*/true)
+                      .grid(m, n, shape->extent(shape->batch)) <= kMaxBlocks;
+  int64_t narrow = std::min(m, n);
+  bool isNarrow = narrow > 0 && narrow < kFewRows;
+  if (fits && !isNarrow)
+    return buildKernel(kb, *kind, *shape);
+  if (isNarrow && k >= kShortSum)
+    return scheduleRow(kb, accessFacts(facts, kb.form));
+  return schedulePointwise(kb);
+}

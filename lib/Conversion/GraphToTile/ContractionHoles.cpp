@@ -1,0 +1,265 @@
+//===- ContractionHoles.cpp - the holes of a contraction ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ContractionHoles.h"
+#include "fusec/Dialect/Tile/Transforms/AxisInfo.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+using graph::ElementBuilder;
+
+RankedTensorType HoleBuilder::registers(int64_t count) {
+  return kb.carrierType(
+      {count}, tile::LayoutAttr::get(kb.builder.getContext(),
+                                     {tile::Digit{count, 1, 0}}, {}, {}));
+}
+
+Value HoleBuilder::splat(RankedTensorType carrier, Value scalar) {
+  return tile::SplatOp::create(kb.builder, kb.loc, carrier, scalar);
+}
+
+SmallVector<Value>
+HoleBuilder::spineIndex(RegionEmitter &emitter,
+                        ArrayRef<std::pair<ArrayRef<unsigned>, Value>> linear) {
+  ElementBuilder eb = emitter.elements();
+  SmallVector<Value> loops(shape.sizes.size());
+  for (auto [group, tile] : linear) {
+    SmallVector<int64_t> sizes = shape.boxOf(group);
+    emitter.setRange(tile, KernelBuilder::product(sizes));
+    SmallVector<Value> parts;
+    if (group.size() == 1)
+      parts.push_back(tile);
+    else if (!group.empty())
+      parts = eb.delinearize(tile, sizes);
+    for (auto [loop, part] : llvm::zip(group, parts))
+      loops[loop] = part;
+  }
+  for (Value &loop : loops)
+    if (!loop)
+      loop = eb.index(0);
+  return eb.apply(shape.spine, loops);
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Lets an op build its lift and keeps what it read of one operand.
+class OperandReader : public graph::ElementReader {
+public:
+  OperandReader(graph::ElementReader &inner, ElementBuilder eb, Operation *op,
+                unsigned wanted)
+      : inner(inner), eb(eb), op(op), wanted(wanted) {}
+  Value readMasked(unsigned operand, ValueRange index, Value mask,
+                   Value other) override {
+    if (operand != wanted)
+      return eb.zero(ElementBuilder::computeType(
+          cast<RankedTensorType>(op->getOperand(operand).getType())
+              .getElementType()));
+    return value = inner.readMasked(operand, index, mask, other);
+  }
+  Value value;
+
+private:
+  graph::ElementReader &inner;
+  ElementBuilder eb;
+  Operation *op;
+  unsigned wanted;
+};
+} // namespace
+
+Value HoleBuilder::heroOperand(RegionEmitter &emitter, unsigned operand,
+                               ValueRange spine) {
+  auto hero = cast<graph::ReductionOpInterface>(kb.form.hero());
+  unsigned parallel = kb.form.parallel.size();
+  std::unique_ptr<graph::ElementReader> inner = emitter.reader(hero);
+  ElementBuilder eb = emitter.elements();
+  OperandReader reader(*inner, eb, hero, operand);
+  hero.buildLift(eb, spine.take_front(parallel), spine.drop_front(parallel),
+                 reader);
+  return reader.value;
+}
+
+/// Whether `mask` is a conjunction with `condition` among its terms.
+static bool implies(Value mask, Value condition) {
+  if (mask == condition)
+    return true;
+  auto both = mask.getDefiningOp<arith::AndIOp>();
+  return both && (implies(both.getLhs(), condition) ||
+                  implies(both.getRhs(), condition));
+}
+
+/// The load whose elements `value` has unchanged: conversions to the compute
+/// type and zeros where the load is masked anyway do not count.
+static tile::LoadOp plainLoad(Value value, Type element) {
+  SmallVector<Value> conditions;
+  while (true) {
+    if (auto select = value.getDefiningOp<arith::SelectOp>();
+        select && matchPattern(select.getFalseValue(), m_AnyZeroFloat())) {
+      conditions.push_back(select.getCondition());
+      value = select.getTrueValue();
+    } else if (auto wide = value.getDefiningOp<arith::ExtFOp>()) {
+      value = wide.getIn();
+    } else {
+      break;
+    }
+  }
+  auto load = value.getDefiningOp<tile::LoadOp>();
+  if (!load || !load.getMask() ||
+      cast<MemRefType>(load.getBuffer().getType()).getElementType() != element)
+    return {};
+  for (Value condition : conditions)
+    if (!implies(load.getMask(), condition))
+      return {};
+  return load;
+}
+
+tile::LoadOp HoleBuilder::fillOperand(tile::ContractOp op, bool isLhs,
+                                      Yield yield) {
+  OpBuilder::InsertionGuard guard(kb.builder);
+  Region &hole = isLhs ? op.getLhs() : op.getRhs();
+  Block &block = hole.emplaceBlock();
+  for (int i = 0; i < 3; ++i)
+    block.addArgument(kb.builder.getIndexType(), kb.loc);
+  kb.builder.setInsertionPointToStart(&block);
+
+  bool isOuter = isLhs ? op.getLhsOuter() : op.getRhsOuter();
+  int64_t count = yield == Yield::Source ? 1
+                  : isLhs                ? op.getLhsVector()
+                                         : op.getRhsVector();
+  RankedTensorType carrier = registers(count);
+  RegionEmitter emitter(kb.builder, kb.loc, kb.options);
+  emitter.buffers = kb.emitter.buffers;
+  emitter.setCarrier(carrier);
+  auto along = [&](Value start, bool varies) {
+    return varies ? kb.axisTile(carrier, 0, start) : splat(carrier, start);
+  };
+  Value outer = along(block.getArgument(1), isOuter);
+  Value k = along(block.getArgument(2), !isOuter);
+  Value rows = isLhs ? m : kb.index(shape.extent(shape.n));
+  ElementBuilder eb = emitter.elements();
+  Value inside =
+      eb.logicalAnd(kb.below(carrier, outer, rows),
+                    kb.below(carrier, k, kb.index(shape.extent(shape.k))));
+  emitter.setMask(inside);
+  SmallVector<Value> spine =
+      spineIndex(emitter, {{shape.batch, splat(carrier, block.getArgument(0))},
+                           {isLhs ? shape.m : shape.n, outer},
+                           {shape.k, k}});
+  Value value = heroOperand(
+      emitter, isLhs ? shape.lhsOperand : 1 - shape.lhsOperand, spine);
+  tile::LoadOp load = plainLoad(value, element);
+  if (yield == Yield::Source) {
+    assert(load && "only copies have a source");
+    tile::YieldOp::create(kb.builder, kb.loc,
+                          ValueRange{load.getOffsets(), load.getMask()});
+    return load;
+  }
+  if (load) {
+    value = load;
+  } else {
+    if (!element.isF32())
+      value = eb.make<arith::TruncFOp>(eb.type(element), value);
+    value = eb.select(inside, value, eb.zero(element));
+  }
+  tile::YieldOp::create(kb.builder, kb.loc, value);
+  return load;
+}
+
+HoleBuilder::Trial HoleBuilder::tryOperand(tile::ContractOp op, bool isLhs,
+                                           bool isOuter) {
+  int64_t group = 128 / element.getIntOrFloatBitWidth();
+  (isLhs ? op.setLhsVector(group) : op.setRhsVector(group));
+  (isLhs ? op.setLhsOuter(isOuter) : op.setRhsOuter(isOuter));
+  Trial trial;
+  trial.isCopy = bool(fillOperand(op, isLhs, Yield::Elements));
+  trial.width = trial.run = group;
+  Region &hole = isLhs ? op.getLhs() : op.getRhs();
+  tile::AxisAnalysis analysis(0);
+  hole.walk([&](tile::LoadOp load) {
+    tile::AxisInfo offsets = analysis.get(load.getOffsets());
+    if (!trial.isCopy && offsets.constancy >= group)
+      return; // one element for all
+    int64_t bytes = llvm::divideCeil(
+        load.getResult().getType().getElementTypeBitWidth(), 8);
+    int64_t run = std::min({group, offsets.contiguity, 16 / bytes});
+    trial.run = std::min(trial.run, run);
+    if (load.getMask())
+      run = std::min(run, analysis.get(load.getMask()).constancy);
+    while (run > 1 && offsets.divisibilityAt(run) < run)
+      run /= 2;
+    trial.width = std::min(
+        trial.width, static_cast<int64_t>(llvm::bit_floor(uint64_t(run))));
+  });
+  hole.dropAllReferences();
+  hole.getBlocks().clear();
+  return trial;
+}
+
+void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs) {
+  Trial alongK = tryOperand(op, isLhs, false);
+  Trial alongOuter = tryOperand(op, isLhs, true);
+  auto rank = [](const Trial &t) { return std::pair(t.width, t.run); };
+  bool isOuter = rank(alongK) < rank(alongOuter);
+  const Trial &best = isOuter ? alongOuter : alongK;
+  int64_t group = 128 / element.getIntOrFloatBitWidth();
+  (isLhs ? op.setLhsVector(best.width) : op.setRhsVector(best.width));
+  (isLhs ? op.setLhsOuter(isOuter) : op.setRhsOuter(isOuter));
+  if (!best.isCopy || best.width != group) {
+    fillOperand(op, isLhs, Yield::Elements);
+    return;
+  }
+  tile::LoadOp load = fillOperand(op, isLhs, Yield::Source);
+  (isLhs ? op.getLhsBaseMutable() : op.getRhsBaseMutable())
+      .assign(load.getBuffer());
+  // Conversions of the loaded element are dead.
+  Block &block = (isLhs ? op.getLhs() : op.getRhs()).front();
+  for (Operation &dead : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&dead))
+      dead.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+void HoleBuilder::buildEpilogue(tile::ContractOp op) {
+  OpBuilder::InsertionGuard guard(kb.builder);
+  constexpr int64_t kColumns = 8;
+  RankedTensorType carrier = registers(kColumns);
+  Block &block = op.getEpilogue().emplaceBlock();
+  for (int i = 0; i < 3; ++i)
+    block.addArgument(kb.builder.getIndexType(), kb.loc);
+  kb.builder.setInsertionPointToStart(&block);
+
+  RegionEmitter emitter(kb.builder, kb.loc, kb.options);
+  emitter.buffers = kb.emitter.buffers;
+  emitter.setCarrier(carrier);
+  ElementBuilder eb = emitter.elements();
+  Value sum = block.addArgument(eb.type(kb.builder.getF32Type()), kb.loc);
+  Value n = kb.axisTile(carrier, 0, block.getArgument(2));
+  int64_t columns = shape.extent(shape.n);
+  Value mask;
+  if (columns % kColumns)
+    mask = kb.below(carrier, n, kb.index(columns));
+  emitter.setMask(mask);
+  SmallVector<Value> spine =
+      spineIndex(emitter, {{shape.batch, splat(carrier, block.getArgument(0))},
+                           {shape.m, splat(carrier, block.getArgument(1))},
+                           {shape.n, n}});
+  auto hero = cast<graph::ReductionOpInterface>(kb.form.hero());
+  emitter.staged = [&](Value value, ValueRange) {
+    return value.getDefiningOp() == hero ? hero.buildFinish(eb, sum, 0)
+                                         : Value();
+  };
+  for (auto [i, output] : llvm::enumerate(kb.form.outputs)) {
+    SmallVector<Value> index = eb.apply(output.index, spine);
+    emitter.store(emitter.emit(output.value, index), kb.outputBuffer(i),
+                  cast<RankedTensorType>(output.value.getType()), index, mask);
+  }
+  tile::YieldOp::create(kb.builder, kb.loc, ValueRange{});
+}

@@ -1,0 +1,218 @@
+//===- EmitContract.cpp - the hole struct of a contraction ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes what docs/skeleton-contraction.md asks for: a struct whose data are
+// the kernel's buffers and extents and whose members are the holes, and the
+// call of the skeleton. An operand hole becomes two functions, split where k
+// first matters.
+//===----------------------------------------------------------------------===//
+#include "Emitter.h"
+#include "HoleSplit.h"
+#include "fusec/Target/CUDA/GemmConfig.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::cuda;
+
+namespace {
+
+class HoleWriter {
+public:
+  HoleWriter(Emitter &kernel, simt::ContractOp op)
+      : kernel(kernel), op(op), os(kernel.before) {}
+  LogicalResult write();
+
+private:
+  void collectMembers();
+  LogicalResult writeOperand(char side, Region &hole, Value base,
+                             int64_t vector, bool isOuter);
+  LogicalResult writePrepare(char side, Block &hole, const HoleSplit &split);
+  LogicalResult writeSource(char side, Block &hole, const HoleSplit &split,
+                            Value base);
+  LogicalResult writeValues(char side, Block &hole, const HoleSplit &split,
+                            int64_t vector);
+  LogicalResult writeEpilogue(Block &hole);
+  /// Writes ops of the hole that are, or are not, in the late part.
+  LogicalResult writePart(Emitter &emitter, Block &hole, const HoleSplit &split,
+                          bool late);
+  /// An emitter for a function body that knows the members.
+  Emitter function() {
+    Emitter emitter(os, kernel.indexType == "i64");
+    emitter.indent = 2;
+    for (auto [value, text] : members)
+      emitter.setText(value, text);
+    return emitter;
+  }
+  /// Names an i32 parameter of a function as a value of type index.
+  void bind(Emitter &emitter, Value value, const char *parameter) {
+    emitter.setText(value, kernel.indexType == "i64"
+                               ? std::string("(i64)") + parameter
+                               : std::string(parameter));
+  }
+  std::string pointerType(Value buffer) {
+    auto arg = cast<BlockArgument>(buffer);
+    auto owner = cast<simt::KernelOp>(arg.getOwner()->getParentOp());
+    std::string element =
+        kernel.typeName(cast<MemRefType>(buffer.getType()).getElementType());
+    return (arg.getArgNumber() < owner.getReadOnly() ? "const " : "") +
+           element + " *";
+  }
+
+  Emitter &kernel;
+  simt::ContractOp op;
+  llvm::raw_string_ostream os;
+  llvm::MapVector<Value, std::string> members;
+};
+
+} // namespace
+
+/// Everything from outside that a hole uses is a data member.
+void HoleWriter::collectMembers() {
+  auto add = [&](Value value) {
+    if (!value || value.getDefiningOp<arith::ConstantOp>() ||
+        members.contains(value))
+      return;
+    std::string name = isa<MemRefType>(value.getType()) ? "p" : "n";
+    members[value] = name + std::to_string(members.size()) + "_";
+  };
+  add(op.getLhsBase());
+  add(op.getRhsBase());
+  op->walk([&](Operation *inner) {
+    if (inner == op)
+      return;
+    for (Value operand : inner->getOperands())
+      if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
+        add(operand);
+  });
+}
+
+LogicalResult HoleWriter::writePart(Emitter &emitter, Block &hole,
+                                    const HoleSplit &split, bool late) {
+  for (Operation &inner : hole.without_terminator())
+    if (isa<arith::ConstantOp>(inner) || split.late.contains(&inner) == late)
+      if (failed(emitter.emitOp(&inner)))
+        return failure();
+  return success();
+}
+
+LogicalResult HoleWriter::writePrepare(char side, Block &hole,
+                                       const HoleSplit &split) {
+  os << "  struct Row" << side << " {";
+  for (auto [i, value] : llvm::enumerate(split.carried))
+    os << " " << kernel.typeName(value.getType()) << " r" << i << ";";
+  os << " };\n  FUSEC_METHOD Row" << side << " prepare" << side
+     << "(i32 b, i32 outer) const {\n";
+  Emitter emitter = function();
+  bind(emitter, hole.getArgument(0), "b");
+  bind(emitter, hole.getArgument(1), "outer");
+  if (failed(writePart(emitter, hole, split, /*late=*/false)))
+    return failure();
+  os << "    return {";
+  for (auto [i, value] : llvm::enumerate(split.carried))
+    os << (i ? ", " : "") << emitter.use(value);
+  os << "};\n  }\n";
+  return success();
+}
+
+/// Gives carried values their text in a function that has `row` and `k`.
+static void bindRow(Emitter &emitter, const HoleSplit &split) {
+  for (auto [i, value] : llvm::enumerate(split.carried))
+    emitter.setText(value, "row.r" + std::to_string(i));
+}
+
+LogicalResult HoleWriter::writeSource(char side, Block &hole,
+                                      const HoleSplit &split, Value base) {
+  os << "  FUSEC_METHOD " << pointerType(base) << "base" << side
+     << "() const { return " << members[base] << "; }\n"
+     << "  FUSEC_METHOD GemmSource source" << side << "(const Row" << side
+     << " &row, i32 k) const {\n";
+  Emitter emitter = function();
+  bindRow(emitter, split);
+  bind(emitter, hole.getArgument(2), "k");
+  if (failed(writePart(emitter, hole, split, /*late=*/true)))
+    return failure();
+  Operation *end = hole.getTerminator();
+  os << "    return {" << emitter.use(end->getOperand(0)) << ", "
+     << emitter.use(end->getOperand(1)) << "};\n  }\n";
+  return success();
+}
+
+LogicalResult HoleWriter::writeValues(char side, Block &hole,
+                                      const HoleSplit &split, int64_t vector) {
+  os << "  static constexpr i32 kVector" << side << " = " << vector << ";\n"
+     << "  template <i32 V> FUSEC_METHOD void values" << side << "(const Row"
+     << side << " &row, i32 k, " << kernel.typeName(op.getElementType())
+     << " (&out)[V]) const {\n";
+  Emitter emitter = function();
+  bindRow(emitter, split);
+  bind(emitter, hole.getArgument(2), "k");
+  if (failed(writePart(emitter, hole, split, /*late=*/true)))
+    return failure();
+  os << "    FUSEC_UNROLL\n    for (i32 i = 0; i < V; ++i)\n      out[i] = "
+     << emitter.use(hole.getTerminator()->getOperand(0)) << "[i];\n  }\n";
+  return success();
+}
+
+LogicalResult HoleWriter::writeOperand(char side, Region &hole, Value base,
+                                       int64_t vector, bool isOuter) {
+  os << "  static constexpr GemmAccess kAccess" << side
+     << " = GemmAccess::" << (base ? "Async" : "Computed") << ";\n"
+     << "  static constexpr GemmOrder kOrder" << side
+     << " = GemmOrder::" << (isOuter ? "OuterContiguous" : "KContiguous")
+     << ";\n";
+  HoleSplit split(hole.front());
+  if (failed(writePrepare(side, hole.front(), split)))
+    return failure();
+  return base ? writeSource(side, hole.front(), split, base)
+              : writeValues(side, hole.front(), split, vector);
+}
+
+LogicalResult HoleWriter::writeEpilogue(Block &hole) {
+  os << "  FUSEC_METHOD void epilogue(i32 b, i32 m, i32 n, const f32 (&acc)[8],"
+        " i32 valid) const {\n";
+  Emitter emitter = function();
+  static const char *const kNames[] = {"b", "m", "n"};
+  for (unsigned i = 0; i < 3; ++i)
+    bind(emitter, hole.getArgument(i), kNames[i]);
+  emitter.setText(hole.getArgument(3), "acc");
+  if (failed(emitter.emitBlock(hole)))
+    return failure();
+  os << "  }\n";
+  return success();
+}
+
+LogicalResult HoleWriter::write() {
+  collectMembers();
+  GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
+  std::string holes = std::string(1, Emitter::kEntryMark) + "_holes";
+  std::string type = std::string(1, Emitter::kEntryMark) + "_config";
+  os << "struct " << holes << " {\n";
+  for (auto [value, name] : members)
+    os << "  "
+       << (isa<MemRefType>(value.getType())
+               ? pointerType(value)
+               : kernel.typeName(value.getType()) + " ")
+       << name << ";\n";
+  if (failed(writeOperand('A', op.getLhs(), op.getLhsBase(), op.getLhsVector(),
+                          op.getLhsOuter())) ||
+      failed(writeOperand('B', op.getRhs(), op.getRhsBase(), op.getRhsVector(),
+                          op.getRhsOuter())) ||
+      failed(writeEpilogue(op.getEpilogue().front())))
+    return failure();
+  os << "};\nusing " << type << " = " << config.deviceType() << ";\n";
+
+  kernel.line() << "const " << holes << " holes{";
+  for (auto [i, member] : llvm::enumerate(members))
+    kernel.os << (i ? ", " : "") << kernel.use(member.first);
+  kernel.os << "};\n";
+  kernel.line() << "gemm<" << type << ">(holes";
+  for (Value extent : {op.getM(), op.getN(), op.getK(), op.getBatch()})
+    kernel.os << ", (i32)" << kernel.use(extent);
+  kernel.os << ");\n";
+  return success();
+}
+
+LogicalResult Emitter::emitContract(simt::ContractOp op) {
+  return HoleWriter(*this, op).write();
+}

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The lit suites of fusec. Tools come from the build tree and LLVM's folder."""
+import json
 import os
+import shutil
+import subprocess
+import sys
 
 import lit.formats
 
 config.name = "fusec"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
-config.excludes = ["lib", "unit", "CMakeLists.txt"]
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["lib", "unit", "Inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.join(config.fusec_source_dir, "test")
 config.test_exec_root = os.path.join(config.fusec_binary_dir, "test")
 
@@ -15,3 +19,23 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.fusec_binary_dir, "bin"), config.llvm_tools_dir,
      os.environ.get("PATH", "")])
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
+
+exits = os.path.join(config.test_source_root, "Tool", "Inputs", "exits.py")
+config.substitutions.append(("%exits", f"{sys.executable} {exits}"))
+config.substitutions.append(("%python", sys.executable))
+
+nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+if nvcc:
+    config.available_features.add("nvcc")
+    config.substitutions.append(("%nvcc", nvcc))
+
+for name in ("FUSEC_NVRTC", "FUSEC_CUDA_DRIVER"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+# What `fusec devices` finds; suites that do not need the tool run without it.
+tool = os.path.join(config.fusec_binary_dir, "bin", "fusec")
+if os.path.exists(tool):
+    report = json.loads(subprocess.run([tool, "devices", "--json"], check=True,
+                                       capture_output=True).stdout)
+    if report.get("nvrtc", {}).get("path"):
+        config.available_features.add("nvrtc")

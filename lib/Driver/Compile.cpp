@@ -12,6 +12,7 @@
 #include "fusec/Conversion/TileToSimt.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "fusec/Dialect/Simt/IR/Simt.h"
+#include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -101,13 +102,22 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
 }
 
 /// Clean-ups of tile and thread programs: both are plain arith, math and scf.
-static LogicalResult cleanUp(ModuleOp kernels, bool vectorize) {
+static LogicalResult cleanUpTiles(ModuleOp kernels) {
   PassManager passes(kernels.getContext());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
-  if (vectorize)
-    passes.addNestedPass<tile::KernelOp>(tile::createVectorizePass());
+  passes.addNestedPass<tile::KernelOp>(tile::createVectorizePass());
+  return passes.run(kernels);
+}
+static LogicalResult cleanUpThreads(ModuleOp kernels) {
+  PassManager passes(kernels.getContext());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addNestedPass<simt::KernelOp>(simt::createReassociateIndexPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createCSEPass());
   return passes.run(kernels);
 }
 
@@ -153,7 +163,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
       return diagnostics.take("a region has no schedule");
     result.kernels.push_back(summarize(fusion, *form));
   }
-  if (failed(cleanUp(*kernels, /*vectorize=*/true)))
+  if (failed(cleanUpTiles(*kernels)))
     return diagnostics.take("a block program is not valid");
   observe(Stage::Tile, *kernels);
   SmallVector<tile::KernelOp> tiles(kernels->getOps<tile::KernelOp>());
@@ -162,7 +172,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
       return diagnostics.take("a block program has no thread code");
     kernel.erase();
   }
-  if (failed(cleanUp(*kernels, /*vectorize=*/false)))
+  if (failed(cleanUpThreads(*kernels)))
     return diagnostics.take("a thread program is not valid");
   observe(Stage::Simt, *kernels);
 

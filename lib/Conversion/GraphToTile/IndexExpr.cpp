@@ -10,6 +10,8 @@
 #include "RegionEmitter.h"
 #include "fusec/Analysis/IndexingMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -28,8 +30,10 @@ AffineExpr RegionEmitter::exprOf(Value value, SmallVectorImpl<Value> &dims) {
   MLIRContext *context = builder.getContext();
   if (std::optional<int64_t> number = constantIndex(value))
     return getAffineConstantExpr(*number, context);
-  if (!ranges.contains(value))
+  if (!ranges.contains(value) && !exactBounds.contains(value))
     if (Operation *op = value.getDefiningOp()) {
+      if (isa<tile::SplatOp, tensor::SplatOp>(op))
+        return exprOf(op->getOperand(0), dims);
       if (isa<arith::AddIOp>(op))
         return exprOf(op->getOperand(0), dims) + exprOf(op->getOperand(1), dims);
       if (isa<arith::SubIOp>(op))
@@ -53,6 +57,11 @@ AffineExpr RegionEmitter::exprOf(Value value, SmallVectorImpl<Value> &dims) {
 Value RegionEmitter::fromExpr(AffineExpr expr, ValueRange dims) {
   ElementBuilder eb = elements();
   SmallVector<Value> values(dims);
+  if (carrier)
+    for (Value &value : values)
+      if (value.getType().isIndex())
+        value = tile::SplatOp::create(
+            builder, loc, eb.type(builder.getIndexType()), value);
   AffineMap map = AffineMap::get(dims.size(), 0, expr);
   return eb.apply(map, values).front();
 }
@@ -68,4 +77,95 @@ Value RegionEmitter::offset(ValueRange index, ArrayRef<int64_t> shape) {
     sizes.push_back(it == ranges.end() ? ShapedType::kDynamic : it->second);
   }
   return fromExpr(analysis::simplifyIndex(sum, sizes), dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+std::optional<RegionEmitter::Interval>
+RegionEmitter::boundsOf(AffineExpr expr, ValueRange dims) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return Interval{constant.getValue(), constant.getValue()};
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    Value value = dims[dim.getPosition()];
+    auto it = exactBounds.find(value);
+    if (it != exactBounds.end())
+      return it->second;
+    if (auto iota = value.getDefiningOp<tile::IotaOp>())
+      return Interval{
+          0, cast<RankedTensorType>(iota.getType()).getDimSize(iota.getAxis()) -
+                 1};
+    auto arg = dyn_cast<BlockArgument>(value);
+    auto loop = arg ? dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp())
+                    : scf::ForOp();
+    if (!loop || loop.getInductionVar() != value)
+      return std::nullopt;
+    std::optional<int64_t> lower = constantIndex(loop.getLowerBound());
+    std::optional<int64_t> upper = constantIndex(loop.getUpperBound());
+    if (!lower || !upper || *upper <= *lower)
+      return std::nullopt;
+    return Interval{*lower, *upper - 1};
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<Interval> lhs = boundsOf(binary.getLHS(), dims);
+  std::optional<Interval> rhs = boundsOf(binary.getRHS(), dims);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (binary.getKind() == AffineExprKind::Add)
+    return Interval{lhs->low + rhs->low, lhs->high + rhs->high};
+  if (rhs->low != rhs->high)
+    return std::nullopt;
+  int64_t by = rhs->low;
+  if (binary.getKind() == AffineExprKind::Mul)
+    return Interval{std::min(lhs->low * by, lhs->high * by),
+                    std::max(lhs->low * by, lhs->high * by)};
+  if (lhs->low < 0 || by <= 0)
+    return std::nullopt;
+  if (binary.getKind() == AffineExprKind::FloorDiv)
+    return Interval{lhs->low / by, lhs->high / by};
+  if (binary.getKind() == AffineExprKind::Mod)
+    return lhs->high < by ? *lhs : Interval{0, by - 1};
+  return std::nullopt;
+}
+
+std::optional<RegionEmitter::Interval> RegionEmitter::bounds(Value value) {
+  SmallVector<Value> dims;
+  AffineExpr expr = exprOf(value, dims);
+  // Terms that cancel (a tile's start) must not count twice.
+  return boundsOf(simplifyAffineExpr(expr, dims.size(), 0), dims);
+}
+
+bool RegionEmitter::isInside(ValueRange index, ArrayRef<int64_t> shape) {
+  for (auto [at, size] : llvm::zip(index, shape)) {
+    std::optional<Interval> known = bounds(at);
+    if (!known || known->low < 0 || known->high >= size)
+      return false;
+  }
+  return true;
+}
+
+bool RegionEmitter::isProven(Value condition) {
+  Operation *op = condition.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<arith::AndIOp>(op))
+    return isProven(op->getOperand(0)) && isProven(op->getOperand(1));
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || !isa<IndexType>(getElementTypeOrSelf(compare.getLhs())))
+    return false;
+  std::optional<Interval> lhs = bounds(compare.getLhs());
+  std::optional<Interval> rhs = bounds(compare.getRhs());
+  if (!lhs || !rhs)
+    return false;
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::ult:
+    return lhs->low >= 0 && lhs->high < rhs->low;
+  case arith::CmpIPredicate::slt:
+    return lhs->high < rhs->low;
+  case arith::CmpIPredicate::sge:
+    return lhs->low >= rhs->high;
+  default:
+    return false;
+  }
 }

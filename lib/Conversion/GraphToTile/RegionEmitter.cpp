@@ -38,7 +38,7 @@ Value RegionEmitter::readOperand(Operation *op, unsigned operand,
                                  Value other) {
   bool rounded = cast<graph::FusibleOpInterface>(op).readsRounded();
   Value value = op->getOperand(operand);
-  if (!readMask)
+  if (!readMask || isProven(readMask))
     return emit(value, index, rounded);
   // Everything that is read below must stay in range where the mask is false.
   Value outer = mask;
@@ -153,12 +153,11 @@ Value RegionEmitter::load(Value argument, ValueRange index, Value other) {
   auto type = cast<RankedTensorType>(argument.getType());
   ElementBuilder eb = elements();
   Type storage = storageType(type.getElementType());
-  Value fallback;
-  if (mask)
-    fallback = eb.zero(storage);
+  Value loadMask = mask && !isInside(index, type.getShape()) ? mask : Value();
+  Value fallback = loadMask ? eb.zero(storage) : Value();
   Value loaded = tile::LoadOp::create(
       builder, loc, eb.type(storage), buffers.lookup(argument),
-      offset(index, type.getShape()), mask, fallback, /*vector=*/1);
+      offset(index, type.getShape()), loadMask, fallback, /*vector=*/1);
   return fromStorage(loaded, type.getElementType());
 }
 

@@ -61,8 +61,24 @@ public:
   /// Row-major offset of `index`, simplified as far as the ranges of the index
   /// tiles named by `setRange` allow.
   mlir::Value offset(mlir::ValueRange index, llvm::ArrayRef<int64_t> shape);
-  /// States that 0 <= value < bound for every element of an index tile.
+  /// States that 0 <= value < bound for the elements of an index tile that
+  /// count; offsets are simplified on this ground, masks are not dropped.
   void setRange(mlir::Value value, int64_t bound) { ranges[value] = bound; }
+
+  /// Bounds, both inclusive.
+  struct Interval {
+    int64_t low, high;
+  };
+  /// States the bounds of an index value for every thread, those of masked-out
+  /// elements included: masks that follow from them are dropped.
+  void setBounds(mlir::Value value, Interval bounds) {
+    exactBounds[value] = bounds;
+  }
+  void clearBounds(mlir::Value value) { exactBounds.erase(value); }
+  /// What is known of an index value for every thread.
+  std::optional<Interval> bounds(mlir::Value value);
+  /// True if `condition` is known to hold in every thread.
+  bool isProven(mlir::Value condition);
 
   /// The element type of the buffer that stores `elementType`.
   static mlir::Type storageType(mlir::Type elementType);
@@ -86,12 +102,16 @@ private:
   mlir::AffineExpr exprOf(mlir::Value value,
                           llvm::SmallVectorImpl<mlir::Value> &dims);
   mlir::Value fromExpr(mlir::AffineExpr expr, mlir::ValueRange dims);
+  std::optional<Interval> boundsOf(mlir::AffineExpr expr,
+                                   mlir::ValueRange dims);
+  bool isInside(mlir::ValueRange index, llvm::ArrayRef<int64_t> shape);
 
   mlir::RankedTensorType carrier;
   mlir::Value mask;
   // (value, mask, index..., rounded) -> tile.
   std::map<std::vector<void *>, mlir::Value> memo;
   llvm::DenseMap<mlir::Value, int64_t> ranges;
+  llvm::DenseMap<mlir::Value, Interval> exactBounds;
 };
 
 } // namespace fusec::graph_to_tile

@@ -9,11 +9,18 @@
 //   for each staged value in order: box -> shared memory; barrier
 //   tile of every output -> global memory
 //
+// Most tiles lie so far from every border that no window reads padding. For
+// them the block runs a second version of the program, made by the same code
+// under narrower bounds of the tile's start, in which the masks are proven and
+// gone. Threads beyond a box compute values that nobody uses there: their
+// memory is part of the buffer, and defined.
+//
 // Lanes run along the innermost axis. A thread holds strips of rows, so that
 // after unrolling neighbouring outputs share the rows that they both read.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -29,6 +36,11 @@ static constexpr int64_t kWarps = 8;
 static constexpr int64_t kStrip = 8;
 // Extended edge of a tile along the lanes: two warps wide.
 static constexpr int64_t kEdge = 64;
+// How far from a border a tile counts as inner, in points of the output; masks
+// that this does not prove stay.
+static constexpr int64_t kMargin = 8;
+// Rows and columns beyond a box that inner threads may read.
+static constexpr int64_t kReach = 8;
 // Edge of sliding axes that are not innermost (channels-last images).
 static constexpr int64_t kOuterEdge = 8;
 
@@ -37,8 +49,9 @@ namespace {
 struct Staged {
   Value value;
   SmallVector<TileExtent> box;
-  /// Sizes of the box for the chosen tile, its first index, its memory.
-  SmallVector<int64_t> sizes;
+  /// Sizes of the box for the chosen tile and of its memory, its first index,
+  /// its memory.
+  SmallVector<int64_t> sizes, padded;
   SmallVector<Value> start;
   Value buffer;
 };
@@ -52,22 +65,27 @@ private:
   void findStaged();
   bool chooseTile();
   int64_t boxEdge(unsigned dim) const;
-  int64_t sharedBytes() const;
+  int64_t sharedBytes();
   RankedTensorType carrierFor(ArrayRef<int64_t> sizes);
   /// Index tiles of a box that starts at `start`; sets carrier and mask.
   SmallVector<Value> enter(ArrayRef<int64_t> sizes, ArrayRef<Value> start,
                            ArrayRef<int64_t> bounds);
   Value sharedOffset(const Staged &staged, ValueRange index);
   Value lookup(Value value, ValueRange index);
-  void makeStaged(Staged &staged);
+  void allocate(Staged &staged);
+  void clearReach(const Staged &staged);
+  void makeStaged(const Staged &staged);
   void storeOutputs();
+  void runTile();
+  Value isInner();
 
   KernelBuilder &kb;
   const analysis::RegionForm &form;
-  SmallVector<int64_t> tile;
+  SmallVector<int64_t> tile, counts;
   SmallVector<Value> tileStart;
   SmallVector<Staged, 4> values;
   unsigned ready = 0; // values[0, ready) are in shared memory
+  bool inner = false; // the version without borders
 };
 
 } // namespace
@@ -84,7 +102,7 @@ void StencilSchedule::findStaged() {
           !seen.insert(operand).second)
         continue;
       values.push_back(
-          {operand, form.placements.find(producer)->second.box, {}, {}, {}});
+          {operand, form.placements.find(producer)->second.box, {}, {}, {}, {}});
     }
   }
 }
@@ -98,12 +116,15 @@ int64_t StencilSchedule::boxEdge(unsigned dim) const {
   return edge;
 }
 
-int64_t StencilSchedule::sharedBytes() const {
+int64_t StencilSchedule::sharedBytes() {
   int64_t total = 0;
   for (const Staged &staged : values) {
-    int64_t points = 1;
+    SmallVector<int64_t> sizes;
     for (const TileExtent &extent : staged.box)
-      points *= extent.extent(extent.dim ? tile[*extent.dim] : 1);
+      sizes.push_back(extent.extent(extent.dim ? tile[*extent.dim] : 1));
+    RankedTensorType carrier = carrierFor(sizes);
+    int64_t points = carrier.getNumElements() +
+                     kReach * (carrier.getDimSize(1) + 1);
     Type element = cast<RankedTensorType>(staged.value.getType()).getElementType();
     Type compute = graph::ElementBuilder::computeType(element);
     total += points * llvm::divideCeil(compute.getIntOrFloatBitWidth(), 8);
@@ -176,25 +197,37 @@ SmallVector<Value> StencilSchedule::enter(ArrayRef<int64_t> sizes,
   int64_t outer = KernelBuilder::product(sizes.drop_back());
   Value row = kb.axisTile(carrier, 0, kb.index(0));
   Value column = kb.axisTile(carrier, 1, kb.index(0));
-  SmallVector<Value> local;
-  if (sizes.size() > 1)
-    local = eb.delinearize(row, sizes.drop_back());
-  local.push_back(column);
+  // Axes of one point have no coordinate of their own.
+  SmallVector<int64_t> longSizes;
+  for (int64_t size : sizes.drop_back())
+    if (size != 1)
+      longSizes.push_back(size);
+  SmallVector<Value> rows =
+      longSizes.size() == 1 ? SmallVector<Value>{row}
+                            : eb.delinearize(row, longSizes);
   Value mask;
   auto restrict = [&](Value condition) {
-    mask = mask ? eb.logicalAnd(mask, condition) : condition;
+    if (!kb.emitter.isProven(condition))
+      mask = mask ? eb.logicalAnd(mask, condition) : condition;
   };
   if (outer != carrier.getDimSize(0))
     restrict(kb.below(carrier, row, kb.index(outer)));
   if (sizes.back() != carrier.getDimSize(1))
     restrict(kb.below(carrier, column, kb.index(sizes.back())));
   SmallVector<Value> index;
-  for (auto [i, at] : llvm::enumerate(local)) {
+  ArrayRef<Value> nextRow(rows);
+  for (auto [i, size] : llvm::enumerate(sizes)) {
     Value base = tile::SplatOp::create(kb.builder, kb.loc,
                                        eb.type(kb.builder.getIndexType()),
                                        start[i]);
-    index.push_back(eb.addIndex(base, at));
-    restrict(eb.inRange(index.back(), bounds[i]));
+    if (i + 1 == sizes.size())
+      base = eb.addIndex(base, column);
+    else if (size != 1) {
+      base = eb.addIndex(base, nextRow.front());
+      nextRow = nextRow.drop_front();
+    }
+    index.push_back(base);
+    restrict(eb.inRange(base, bounds[i]));
   }
   kb.emitter.setMask(mask);
   return index;
@@ -208,7 +241,7 @@ Value StencilSchedule::sharedOffset(const Staged &staged, ValueRange index) {
         kb.builder, kb.loc, eb.type(kb.builder.getIndexType()), start);
     local.push_back(eb.make<arith::SubIOp>(at, base));
   }
-  return kb.emitter.offset(local, staged.sizes);
+  return kb.emitter.offset(local, staged.padded);
 }
 
 Value StencilSchedule::lookup(Value value, ValueRange index) {
@@ -216,17 +249,22 @@ Value StencilSchedule::lookup(Value value, ValueRange index) {
     if (staged.value != value)
       continue;
     graph::ElementBuilder eb = kb.emitter.elements();
-    Type element = cast<MemRefType>(staged.buffer.getType()).getElementType();
-    Value mask = kb.emitter.getMask();
+    auto buffer = cast<MemRefType>(staged.buffer.getType());
+    Type element = buffer.getElementType();
+    Value at = sharedOffset(staged, index);
+    auto known = kb.emitter.bounds(at);
+    // Near a border the box is not written as a whole.
+    bool isInside = inner && known && known->low >= 0 &&
+                    known->high < buffer.getNumElements();
+    Value mask = isInside ? Value() : kb.emitter.getMask();
     Value other = mask ? eb.zero(element) : Value();
     return tile::LoadOp::create(kb.builder, kb.loc, eb.type(element),
-                                staged.buffer, sharedOffset(staged, index),
-                                mask, other, /*vector=*/1);
+                                staged.buffer, at, mask, other, /*vector=*/1);
   }
   return {};
 }
 
-void StencilSchedule::makeStaged(Staged &staged) {
+void StencilSchedule::allocate(Staged &staged) {
   auto type = cast<RankedTensorType>(staged.value.getType());
   Type compute = graph::ElementBuilder::computeType(type.getElementType());
   for (const TileExtent &extent : staged.box) {
@@ -235,15 +273,55 @@ void StencilSchedule::makeStaged(Staged &staged) {
                             : kb.index(0);
     staged.start.push_back(kb.addIndex(from, kb.index(extent.low)));
   }
+  // Room for every thread's element, and for what threads beyond the box read.
+  RankedTensorType carrier = carrierFor(staged.sizes);
+  staged.padded = staged.sizes;
+  staged.padded.back() = carrier.getDimSize(1);
+  int64_t outer = KernelBuilder::product(ArrayRef(staged.sizes).drop_back());
+  int64_t extraRows = carrier.getDimSize(0) - outer + kReach;
+  int64_t elements = KernelBuilder::product(staged.padded) +
+                     extraRows * staged.padded.back() + kReach;
   staged.buffer = tile::AllocOp::create(
       kb.builder, kb.loc,
-      MemRefType::get({KernelBuilder::product(staged.sizes)}, compute,
-                      MemRefLayoutAttrInterface(),
+      MemRefType::get({elements}, compute, MemRefLayoutAttrInterface(),
                       kb.builder.getI64IntegerAttr(tile::kSharedSpace)));
+}
+
+/// Zeroes the part of the buffer behind the threads' elements.
+void StencilSchedule::clearReach(const Staged &staged) {
+  RankedTensorType elements = carrierFor(staged.sizes);
+  int64_t first = elements.getNumElements();
+  int64_t end =
+      cast<MemRefType>(staged.buffer.getType()).getNumElements();
+  int64_t repeats = llvm::divideCeil(end - first, 32 * kWarps);
+  auto layout = tile::LayoutAttr::get(
+      kb.builder.getContext(), {Digit{repeats, 32 * kWarps, 0}},
+      {Digit{32, 1, 0}}, {Digit{kWarps, 32, 0}});
+  RankedTensorType carrier =
+      kb.carrierType({repeats * 32 * kWarps}, layout);
+  kb.emitter.setCarrier(carrier);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  Value at = kb.axisTile(carrier, 0, kb.index(first));
+  Type element =
+      cast<MemRefType>(staged.buffer.getType()).getElementType();
+  tile::StoreOp::create(kb.builder, kb.loc, eb.zero(element), staged.buffer, at,
+                        kb.below(carrier, at, kb.index(end)), /*vector=*/1);
+}
+
+void StencilSchedule::makeStaged(const Staged &staged) {
+  auto type = cast<RankedTensorType>(staged.value.getType());
+  clearReach(staged);
   SmallVector<Value> index = enter(staged.sizes, staged.start, type.getShape());
   Value value = kb.emitter.emit(staged.value, index);
-  tile::StoreOp::create(kb.builder, kb.loc, value, staged.buffer,
-                        sharedOffset(staged, index), kb.emitter.getMask(),
+  // Inner threads beyond the box store too: others may read there.
+  Value at = sharedOffset(staged, index);
+  auto known = kb.emitter.bounds(at);
+  bool isInside =
+      inner && known && known->low >= 0 &&
+      known->high <
+          cast<MemRefType>(staged.buffer.getType()).getNumElements();
+  tile::StoreOp::create(kb.builder, kb.loc, value, staged.buffer, at,
+                        isInside ? Value() : kb.emitter.getMask(),
                         /*vector=*/1);
   tile::BarrierOp::create(kb.builder, kb.loc);
 }
@@ -259,26 +337,94 @@ void StencilSchedule::storeOutputs() {
   }
 }
 
+void StencilSchedule::runTile() {
+  ready = 0;
+  for (const Staged &staged : values) {
+    makeStaged(staged);
+    ++ready;
+  }
+  storeOutputs();
+}
+
+/// The condition that the tile is an inner one; null if few tiles are. Sets the
+/// bounds of the tile's start that it implies.
+Value StencilSchedule::isInner() {
+  RankedTensorType carrier = carrierFor(tile);
+  double share = 1;
+  Value condition;
+  unsigned longAxes = 0, last = tile.size() - 1;
+  for (auto [dim, edge] : llvm::enumerate(tile)) {
+    if (edge == 1)
+      continue;
+    longAxes += dim != last;
+    int64_t extent = carrier.getDimSize(dim == last ? 1 : 0);
+    int64_t low = llvm::divideCeil(kMargin, edge) * edge;
+    int64_t high = form.parallel[dim] - extent - kMargin;
+    if (counts[dim] == 1 || high < low)
+      return {};
+    share *= double(high - low) / double(form.parallel[dim]);
+    for (auto [predicate, bound] :
+         {std::pair(arith::CmpIPredicate::sge, low),
+          std::pair(arith::CmpIPredicate::sle, high)}) {
+      Value holds = arith::CmpIOp::create(kb.builder, kb.loc, predicate,
+                                          tileStart[dim], kb.index(bound));
+      condition = condition ? arith::AndIOp::create(kb.builder, kb.loc,
+                                                    condition, holds)
+                                  .getResult()
+                            : holds;
+    }
+  }
+  if (!condition || longAxes > 1 || share < 0.5)
+    return {};
+  for (auto [dim, edge] : llvm::enumerate(tile)) {
+    if (edge == 1)
+      continue;
+    int64_t extent = carrier.getDimSize(dim == last ? 1 : 0);
+    kb.emitter.setBounds(tileStart[dim],
+                         {int64_t(llvm::divideCeil(kMargin, edge)) * edge,
+                          form.parallel[dim] - extent - kMargin});
+  }
+  return condition;
+}
+
 LogicalResult StencilSchedule::run() {
   findStaged();
   if (!chooseTile())
     return kb.fusion.emitOpError("has no tile whose halo fits in shared memory");
-  SmallVector<int64_t> counts;
   for (auto [size, edge] : llvm::zip(form.parallel, tile))
     counts.push_back(llvm::divideCeil(size, edge));
   kb.begin(32 * kWarps, {KernelBuilder::product(counts), 1, 1}, {});
   graph::ElementBuilder scalars(kb.builder, kb.loc);
   SmallVector<Value> block = scalars.delinearize(kb.blockId(0), counts);
+  auto setTileBounds = [&] {
+    for (auto [start, edge, count] : llvm::zip(tileStart, tile, counts))
+      kb.emitter.setBounds(start, {0, (count - 1) * edge});
+  };
   for (auto [at, edge] : llvm::zip(block, tile))
-    tileStart.push_back(kb.mulIndex(at, edge));
+    // A value of its own even where it equals the block's coordinate.
+    tileStart.push_back(arith::MulIOp::create(kb.builder, kb.loc, at,
+                                              kb.index(edge)));
+  for (Staged &staged : values)
+    allocate(staged);
   kb.emitter.staged = [this](Value value, ValueRange index) {
     return lookup(value, index);
   };
-  for (Staged &staged : values) {
-    makeStaged(staged);
-    ++ready;
+  setTileBounds();
+  Value condition = isInner();
+  if (!condition) {
+    runTile();
+    return success();
   }
-  storeOutputs();
+  auto branch = scf::IfOp::create(kb.builder, kb.loc, condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(kb.builder);
+  kb.builder.setInsertionPoint(branch.thenYield());
+  inner = true;
+  runTile();
+  inner = false;
+  setTileBounds();
+  kb.builder.setInsertionPoint(branch.elseYield());
+  runTile();
   return success();
 }
 

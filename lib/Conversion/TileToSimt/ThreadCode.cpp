@@ -112,12 +112,39 @@ void ThreadCode::forEachRegister(Location loc, int64_t count,
   scopes.pop_back();
 }
 
+bool ThreadCode::isUniform(Value tile) {
+  auto it = uniform.find(tile);
+  if (it != uniform.end())
+    return it->second;
+  return uniform[tile] = computeUniform(tile);
+}
+
+bool ThreadCode::computeUniform(Value tile) {
+  tile::LayoutAttr layout = tile::getLayout(tile.getType());
+  Operation *op = tile.getDefiningOp();
+  if (!layout || layout.getRegisterCount() == 1)
+    return true;
+  if (!op)
+    return false; // carried by a loop: an array with a register each
+  if (auto iota = dyn_cast<tile::IotaOp>(op))
+    return llvm::none_of(layout.getReg(), [&](const Digit &digit) {
+      return digit.axis == int64_t(iota.getAxis()) && digit.stride &&
+             digit.size > 1;
+    });
+  if (isa<tile::BroadcastOp, tile::ReduceOp, scf::ForOp>(op))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return !tile::getLayout(operand.getType()) || isUniform(operand);
+  });
+}
+
 void ThreadCode::materialize(Value tile) {
   if (arrays.contains(tile))
     return;
   Location loc = tile.getLoc();
   auto type = cast<RankedTensorType>(tile.getType());
-  int64_t count = tile::getLayout(type).getRegisterCount();
+  int64_t count =
+      isUniform(tile) ? 1 : tile::getLayout(type).getRegisterCount();
   Value array = makeArray(loc, count, type.getElementType());
   auto load = tile.getDefiningOp<tile::LoadOp>();
   forEachRegister(loc, count, [&](Value reg) {
@@ -129,7 +156,7 @@ void ThreadCode::materialize(Value tile) {
       }
       simt::LoadOp::create(builder, loc, scalars.lookup(load.getBuffer()),
                            element(load.getOffsets(), reg), array, reg, mask,
-                           other, load.getVector());
+                           other, count == 1 ? 1 : load.getVector());
       return;
     }
     memref::StoreOp::create(builder, loc, emit(tile, reg), array, reg);
@@ -162,8 +189,11 @@ Value ThreadCode::emitBroadcast(tile::BroadcastOp op, Value reg) {
 
 Value ThreadCode::emit(Value tile, Value reg) {
   Location loc = tile.getLoc();
-  if (Value array = arrays.lookup(tile))
-    return memref::LoadOp::create(builder, loc, array, reg);
+  if (Value array = arrays.lookup(tile)) {
+    bool isSingle = cast<MemRefType>(array.getType()).getDimSize(0) == 1;
+    return memref::LoadOp::create(builder, loc, array,
+                                  isSingle ? constant(loc, 0) : reg);
+  }
   Operation *op = tile.getDefiningOp();
   if (auto splat = dyn_cast<tile::SplatOp>(op))
     return scalars.lookup(splat.getValue());

@@ -49,6 +49,10 @@ public:
   /// Makes `tile` an array, now.
   void materialize(mlir::Value tile);
 
+  /// True if all registers of a thread hold the same element: nothing that
+  /// `tile` is made of depends on the register.
+  bool isUniform(mlir::Value tile);
+
   /// Coordinate of the element in `reg` along `axis` of the tile.
   mlir::Value coordinate(mlir::Location loc, tile::LayoutAttr layout,
                          int64_t axis, mlir::Value reg);
@@ -74,6 +78,8 @@ public:
   mlir::Value lane, warp;
 
 private:
+  bool computeUniform(mlir::Value tile);
+  llvm::DenseMap<mlir::Value, bool> uniform;
   mlir::Value emit(mlir::Value tile, mlir::Value reg);
   mlir::Value emitBroadcast(tile::BroadcastOp op, mlir::Value reg);
 

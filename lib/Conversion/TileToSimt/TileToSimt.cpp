@@ -54,12 +54,14 @@ private:
   bool needsArray(Value value);
   Operation *sinkOf(Value value);
   LogicalResult lowerBlock(Block &block);
+  LogicalResult lowerNested(Block &block);
   LogicalResult lowerOp(Operation *op);
   LogicalResult lowerFor(scf::ForOp loop);
   LogicalResult lowerIf(scf::IfOp op);
   LogicalResult lowerContract(tile::ContractOp op);
   LogicalResult lowerHole(Region &from, Region &to);
   void lowerStore(tile::StoreOp store);
+  Value spread(Value tile, int64_t count);
   void assignLoopArrays(scf::ForOp loop, ValueRange values);
 
   ThreadCode code;
@@ -96,8 +98,15 @@ bool KernelLowering::needsArray(Value value) {
   auto it = arrayness.find(value);
   if (it != arrayness.end())
     return it->second;
+  // A uniform value is one register: converted once, not once per use.
+  bool isIndex = cast<RankedTensorType>(value.getType())
+                     .getElementType()
+                     .isIntOrIndex();
   bool result = isa_and_nonnull<tile::LoadOp>(value.getDefiningOp()) ||
-                (!isCheap(value) && !sinkOf(value));
+                (!isCheap(value) && !sinkOf(value)) ||
+                (!isIndex && code.isUniform(value) &&
+                 !isa<arith::ConstantOp, tile::SplatOp, tensor::SplatOp,
+                      tile::BroadcastOp>(value.getDefiningOp()));
   return arrayness[value] = result;
 }
 
@@ -130,6 +139,18 @@ static Value firstCopy(ThreadCode &code, Location loc, tile::LayoutAttr layout) 
   return condition;
 }
 
+/// An array of `count` copies of a uniform element.
+Value KernelLowering::spread(Value tile, int64_t count) {
+  Location loc = tile.getLoc();
+  Value array = code.makeArray(
+      loc, count, cast<RankedTensorType>(tile.getType()).getElementType());
+  code.forEachRegister(loc, count, [&](Value reg) {
+    memref::StoreOp::create(code.builder, loc, code.element(tile, reg), array,
+                            reg);
+  });
+  return array;
+}
+
 void KernelLowering::lowerStore(tile::StoreOp store) {
   Location loc = store.getLoc();
   tile::LayoutAttr layout = tile::getLayout(store.getValue().getType());
@@ -137,6 +158,8 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
   // The values first, then all stores: a store would keep later loads back.
   code.materialize(store.getValue());
   Value array = code.arrays.lookup(store.getValue());
+  if (cast<MemRefType>(array.getType()).getDimSize(0) != count)
+    array = spread(store.getValue(), count);
   Value copy = firstCopy(code, loc, layout);
   code.forEachRegister(loc, count, [&](Value reg) {
     Value mask;
@@ -224,6 +247,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
     body->back().erase();
   code.builder.setInsertionPointToEnd(body);
+  auto outside = code.arrays;
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
   ValueRange yielded = loop.getBody()->getTerminator()->getOperands();
@@ -233,6 +257,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     if (!isTile(arg))
       scalarYields.push_back(code.scalars.lookup(value));
   scf::YieldOp::create(code.builder, loc, scalarYields);
+  code.arrays = std::move(outside); // as in lowerNested
   return success();
 }
 
@@ -244,12 +269,12 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
       /*withElseRegion=*/!op.getElseRegion().empty());
   OpBuilder::InsertionGuard guard(code.builder);
   code.builder.setInsertionPoint(lowered.thenYield());
-  if (failed(lowerBlock(*op.thenBlock())))
+  if (failed(lowerNested(*op.thenBlock())))
     return failure();
   if (op.getElseRegion().empty())
     return success();
   code.builder.setInsertionPoint(lowered.elseYield());
-  return lowerBlock(*op.elseBlock());
+  return lowerNested(*op.elseBlock());
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,6 +373,14 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
     return success();
   }
   return op->emitOpError("has no thread code");
+}
+
+LogicalResult KernelLowering::lowerNested(Block &block) {
+  // Arrays made inside do not exist outside, whatever value they hold.
+  auto outside = code.arrays;
+  LogicalResult result = lowerBlock(block);
+  code.arrays = std::move(outside);
+  return result;
 }
 
 LogicalResult KernelLowering::lowerBlock(Block &block) {

@@ -15,7 +15,7 @@ using namespace fusec::cuda;
 // constants. Other loops (window rows, channels) are unrolled while their text
 // stays small: the compiler then shares what iterations have in common.
 static constexpr int64_t kMaxRegisterTrip = 128;
-static constexpr int64_t kMaxUnrolledOps = 4096;
+static constexpr int64_t kMaxUnrolledOps = 16384;
 
 static std::optional<int64_t> constantTrip(scf::ForOp loop) {
   llvm::APInt lower, upper, step;

@@ -117,3 +117,11 @@ func.func @conv_result(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
   %0 = graph.convolution %x, %w strides [1] dilations [1] low [0] high [0] dims [0, 1, 2] x [0, 1, 2] -> [0, 1, 2] groups = 1 : tensor<1x3x8xf32>, tensor<4x3x3xf32> -> tensor<1x4x8xf32>
   return
 }
+
+// -----
+
+func.func @huge(%a: tensor<4294967296x1xf32>, %b: tensor<1x4294967296xf32>) {
+  // expected-error@+1 {{result has more elements than 63 bits can count}}
+  %0 = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<4294967296x1xf32>, tensor<1x4294967296xf32> -> tensor<4294967296x4294967296xf32>
+  return
+}

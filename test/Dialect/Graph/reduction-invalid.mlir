@@ -136,6 +136,14 @@ func.func @window_result(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @window_huge(%x: tensor<1x1xf32>) {
+  // expected-error@+1 {{result has more elements than 63 bits can count}}
+  %0 = graph.window_reduce sum %x window [1, 1] strides [1, 1] dilations [1, 1] low [4294967295, 4294967295] high [0, 0] : tensor<1x1xf32> -> tensor<4294967296x4294967296xf32>
+  return
+}
+
+// -----
+
 func.func @scatter_depth(%x: tensor<4xf32>, %i: tensor<3x2xi64>, %u: tensor<3xf32>) {
   // expected-error@+1 {{index vectors of length 2 are longer than the rank 1}}
   %0 = graph.scatter_nd assign %x, %i, %u : tensor<4xf32>, tensor<3x2xi64>, tensor<3xf32>

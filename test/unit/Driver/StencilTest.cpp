@@ -34,6 +34,11 @@ TEST(Stencil, DepthwiseChainAcrossTiles) {
   checkGraph(depthwiseChain(1, 70, 131, "f32", 2), {kThreeStages, false, 2, 1});
 }
 
+// Large enough that most tiles touch no border and run without masks.
+TEST(Stencil, InnerTilesRunWithoutMasks) {
+  checkGraph(depthwiseChain(1, 300, 290, "f32", 3), {kThreeStages, false, 5, 1});
+}
+
 TEST(Stencil, MaxThenAveragePool) {
   checkGraph(R"(func.func @f(%x: tensor<2x3x17x33xf32>) -> tensor<2x3x9x17xf32> {
     %0 = graph.window_reduce max %x window [1, 1, 3, 3] strides [1, 1, 1, 1] dilations [1, 1, 1, 1] low [0, 0, 1, 1] high [0, 0, 1, 1] : tensor<2x3x17x33xf32> -> tensor<2x3x17x33xf32>

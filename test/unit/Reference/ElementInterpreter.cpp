@@ -307,6 +307,51 @@ static Expected<HostTensor> interpretResult(Operation *op, unsigned result,
   return tensor;
 }
 
+/// Merges the states of `points` as a balanced tree.
+static SmallVector<Value> buildTree(ReductionOpInterface op, ElementBuilder &eb,
+                                    ArrayRef<int64_t> points,
+                                    ElementReader &reader) {
+  if (points.size() == 1)
+    return op.buildLift(eb, {}, eb.index(points[0]), reader);
+  size_t half = points.size() / 2;
+  auto lhs = buildTree(op, eb, points.take_front(half), reader);
+  auto rhs = buildTree(op, eb, points.drop_front(half), reader);
+  return op.buildCombine(eb, lhs, rhs);
+}
+
+Expected<HostTensor>
+reference::test::interpretMerged(Operation *op, ArrayRef<HostTensor> operands,
+                                 ArrayRef<int64_t> order) {
+  OpBuilder builder(op->getContext());
+  ElementBuilder eb(builder, op->getLoc());
+  OwningOpRef<func::FuncOp> function = func::FuncOp::create(
+      op->getLoc(), "merged", builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(function->addEntryBlock());
+  CastReader reader(op, eb);
+  auto reduction = cast<ReductionOpInterface>(op);
+  Value value = reduction.buildFinish(
+      eb, buildTree(reduction, eb, order, reader), /*result=*/0);
+  func::ReturnOp::create(builder, op->getLoc());
+  if (failed(verify(*function)))
+    return llvm::createStringError("the code does not verify");
+  Environment values;
+  auto end =
+      Interpreter(operands).runBlock(function->getBody().front(), values);
+  if (!end)
+    return end.takeError();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Expected<HostTensor> tensor =
+      HostTensor::create(*toDType(type.getElementType()), {});
+  if (!tensor)
+    return tensor;
+  Attribute result = values.lookup(value);
+  if (auto real = dyn_cast<FloatAttr>(result))
+    tensor->setF64(0, real.getValueAsDouble());
+  else
+    tensor->setU64(0, cast<IntegerAttr>(result).getValue().getZExtValue());
+  return tensor;
+}
+
 Expected<std::vector<HostTensor>>
 reference::test::interpretElements(Operation *op,
                                    ArrayRef<HostTensor> operands) {

@@ -25,6 +25,13 @@ interpretElements(mlir::Operation *op, llvm::ArrayRef<HostTensor> operands);
 void expectElementsMatch(mlir::Operation *op,
                          llvm::ArrayRef<HostTensor> operands, int64_t ulps = 0);
 
+/// The result, a scalar, of a reduction over one axis whose points are lifted
+/// one by one in `order` and merged as a balanced tree: what a schedule that
+/// splits the axis computes.
+llvm::Expected<HostTensor> interpretMerged(mlir::Operation *op,
+                                           llvm::ArrayRef<HostTensor> operands,
+                                           llvm::ArrayRef<int64_t> order);
+
 } // namespace fusec::reference::test
 
 #endif // FUSEC_TEST_UNIT_REFERENCE_ELEMENTINTERPRETER_H

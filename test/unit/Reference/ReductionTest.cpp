@@ -147,6 +147,34 @@ TEST(ArgReduce, TiesAndNan) {
   EXPECT_EQ(arg("min", false, {inf}), 0);
 }
 
+// Schedules split an axis and merge in their own order: the result is the same.
+TEST(ArgReduce, MergesInAnyOrder) {
+  double nan = std::nan(""), inf = HUGE_VAL;
+  std::vector<std::vector<double>> rows = {{1, 3, 3, 2, 3},
+                                           {-inf, -inf, -inf, -inf, -inf},
+                                           {0.0, -0.0, 0.0, -0.0, -1},
+                                           {nan, inf, nan, 2, nan},
+                                           {inf, nan, -inf, inf, 5}};
+  for (const char *kind : {"max", "min"})
+    for (const char *last : {"", " {selectLast = true}"}) {
+      Graph graph({"tensor<5xf32>"}, "tensor<i64>",
+                  std::string("graph.arg_reduce ") + kind +
+                      " %0 dimension = 0" + last +
+                      " : tensor<5xf32> -> tensor<i64>");
+      for (const auto &row : rows) {
+        HostTensor x = reals(DType::F32, {5}, row);
+        HostTensor wanted = run(graph, {x}).at(0);
+        std::vector<int64_t> order = {0, 1, 2, 3, 4};
+        do {
+          auto found = interpretMerged(graph.op(), {x}, order);
+          if (!found)
+            FAIL() << llvm::toString(found.takeError());
+          EXPECT_EQ(found->getI64(0), wanted.getI64(0)) << kind << last;
+        } while (std::next_permutation(order.begin(), order.end()));
+      }
+    }
+}
+
 TEST(ArgReduce, NarrowIndexAndMiddleAxis) {
   evaluateBoth("graph.arg_reduce max %0 dimension = 1",
                mixed(DType::I16, {3, 7, 2}), DType::U4, {3, 2});

@@ -132,7 +132,7 @@ LogicalResult ContractOp::verify() {
   if (!ops::shapesAgree(shape, result.getShape()))
     return emitOpError() << "expected result shape " << ops::shapeText(shape)
                          << ", found " << ops::shapeText(result.getShape());
-  return success();
+  return shapes::checkElementCount(*this, result);
 }
 
 /// The map of one operand: `batch`, `free` and `contract` list its dimensions,
@@ -297,7 +297,7 @@ LogicalResult ConvolutionOp::verify() {
   if (!ops::shapesAgree(shape, result.getShape()))
     return emitOpError() << "expected result shape " << ops::shapeText(shape)
                          << ", found " << ops::shapeText(result.getShape());
-  return success();
+  return shapes::checkElementCount(*this, result);
 }
 
 /// Input channel of `inGroup` for the output channel `output`.

@@ -56,7 +56,7 @@ LogicalResult WindowReduceOp::inferReturnTypes(
 LogicalResult WindowReduceOp::verify() {
   if (auto problem = ops::checkKind(getKind(), ops::elementOf(getOperand())))
     return emitOpError() << *problem;
-  return success();
+  return shapes::checkElementCount(*this, ops::tensorOf(getResult()));
 }
 
 IterationSpace WindowReduceOp::getIterationSpace() {

@@ -1,0 +1,151 @@
+//===- ReassociateIndex.cpp - addresses as base plus literal --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Simt/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fusec::simt {
+#define GEN_PASS_DEF_REASSOCIATEINDEXPASS
+#include "fusec/Dialect/Simt/Transforms/Passes.h.inc"
+} // namespace fusec::simt
+
+using namespace mlir;
+
+namespace {
+
+/// A sum: constant + factor * value for each term, in order of appearance.
+struct Sum {
+  llvm::MapVector<Value, int64_t> terms;
+  int64_t constant = 0;
+};
+
+class Reassociate {
+public:
+  /// Rewrites `root`, the last op of a sum, unless it is short.
+  void rewrite(Operation *root);
+  static bool isSumOp(Operation *op);
+
+private:
+  void collect(Value value, int64_t factor, Sum &sum);
+  bool changesInLoops(Value value);
+  Value build(OpBuilder &builder, Location loc, Value sum,
+              std::pair<Value, int64_t> term);
+  DenseMap<Value, bool> variant;
+};
+
+} // namespace
+
+static std::optional<int64_t> constantOf(Value value) {
+  llvm::APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.getSExtValue();
+  return std::nullopt;
+}
+
+bool Reassociate::isSumOp(Operation *op) {
+  if (!op || op->getNumResults() != 1 || !op->getResult(0).getType().isIndex())
+    return false;
+  return isa<arith::AddIOp, arith::SubIOp>(op) ||
+         (isa<arith::MulIOp>(op) && constantOf(op->getOperand(1)));
+}
+
+void Reassociate::collect(Value value, int64_t factor, Sum &sum) {
+  if (std::optional<int64_t> number = constantOf(value)) {
+    sum.constant += factor * *number;
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isSumOp(op)) {
+    sum.terms[value] += factor;
+    return;
+  }
+  if (isa<arith::MulIOp>(op)) {
+    collect(op->getOperand(0), factor * *constantOf(op->getOperand(1)), sum);
+    return;
+  }
+  collect(op->getOperand(0), factor, sum);
+  collect(op->getOperand(1), isa<arith::SubIOp>(op) ? -factor : factor, sum);
+}
+
+/// True if the value depends on the variable of a loop or on what a loop
+/// carries.
+bool Reassociate::changesInLoops(Value value) {
+  auto it = variant.find(value);
+  if (it != variant.end())
+    return it->second;
+  bool result;
+  if (auto arg = dyn_cast<BlockArgument>(value))
+    result = isa<scf::ForOp>(arg.getOwner()->getParentOp());
+  else
+    result = llvm::any_of(value.getDefiningOp()->getOperands(),
+                          [&](Value operand) { return changesInLoops(operand); });
+  return variant[value] = result;
+}
+
+Value Reassociate::build(OpBuilder &builder, Location loc, Value sum,
+                         std::pair<Value, int64_t> term) {
+  auto [value, factor] = term;
+  if (factor != 1)
+    value = arith::MulIOp::create(
+        builder, loc, value,
+        arith::ConstantIndexOp::create(builder, loc, factor));
+  return sum ? arith::AddIOp::create(builder, loc, sum, value).getResult()
+             : value;
+}
+
+void Reassociate::rewrite(Operation *root) {
+  Sum sum;
+  collect(root->getResult(0), 1, sum);
+  OpBuilder builder(root);
+  Location loc = root->getLoc();
+  Value fixed, moving;
+  for (auto term : sum.terms) {
+    if (term.second == 0)
+      continue;
+    Value &part = changesInLoops(term.first) ? moving : fixed;
+    part = build(builder, loc, part, term);
+  }
+  Value result = fixed;
+  if (moving)
+    result = result ? arith::AddIOp::create(builder, loc, result, moving)
+                          .getResult()
+                    : moving;
+  if (sum.constant || !result) {
+    Value constant =
+        arith::ConstantIndexOp::create(builder, loc, sum.constant);
+    // With the moving part, so that both become one literal.
+    if (moving && fixed)
+      result = arith::AddIOp::create(
+          builder, loc, fixed,
+          arith::AddIOp::create(builder, loc, moving, constant));
+    else
+      result = result ? arith::AddIOp::create(builder, loc, result, constant)
+                            .getResult()
+                      : constant;
+  }
+  root->getResult(0).replaceAllUsesWith(result);
+}
+
+namespace {
+struct ReassociateIndexPass
+    : fusec::simt::impl::ReassociateIndexPassBase<ReassociateIndexPass> {
+  void runOnOperation() override {
+    // Sums whose value something other than a sum uses, producers first.
+    SmallVector<Operation *> roots;
+    getOperation().walk([&](Operation *op) {
+      if (Reassociate::isSumOp(op) &&
+          llvm::any_of(op->getUsers(), [](Operation *user) {
+            return !Reassociate::isSumOp(user);
+          }))
+        roots.push_back(op);
+    });
+    Reassociate reassociate;
+    for (Operation *root : roots)
+      reassociate.rewrite(root);
+  }
+};
+} // namespace

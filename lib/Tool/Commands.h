@@ -1,0 +1,20 @@
+//===- Commands.h - the subcommands of fusec --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_TOOL_COMMANDS_H
+#define FUSEC_LIB_TOOL_COMMANDS_H
+
+#include "Arguments.h"
+
+namespace fusec::tool {
+
+CommandSpec benchCommand();
+CommandSpec compileCommand();
+CommandSpec devicesCommand();
+CommandSpec explainCommand();
+CommandSpec runCommand();
+CommandSpec verifyCommand();
+
+} // namespace fusec::tool
+
+#endif // FUSEC_LIB_TOOL_COMMANDS_H

@@ -1,0 +1,207 @@
+//===- CompileCommand.cpp - fusec compile ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "Inputs.h"
+#include "Report.h"
+#include "StandaloneCuda.h"
+#include "llvm/Support/raw_ostream.h"
+#include <unistd.h>
+
+using namespace fusec;
+using namespace fusec::tool;
+using driver::Stage;
+using llvm::StringRef;
+
+namespace {
+enum class Emit : uint8_t {
+  Graph,
+  Fused,
+  Tile,
+  Simt,
+  Cuda,
+  StandaloneCuda,
+  Ptx,
+  Cubin,
+  Llvm
+};
+} // namespace
+
+static constexpr StringRef kEmitNames[] = {
+    "graph", "fused", "tile", "simt", "cuda", "cu", "ptx", "cubin", "llvm"};
+
+static llvm::Expected<Emit> parseEmit(StringRef text) {
+  for (auto [i, name] : llvm::enumerate(kEmitNames))
+    if (text == name)
+      return static_cast<Emit>(i);
+  std::string remedy;
+  if (auto name = nearest(text, kEmitNames))
+    remedy = ("did you mean --emit=" + *name + "?").str();
+  return toolError(ExitCode::Usage,
+                   "--emit: expected graph, fused, tile, simt, cuda, cu, ptx, "
+                   "cubin or llvm, found " +
+                       quoted(text),
+                   remedy);
+}
+
+/// Constants up to this many elements are printed with --elide.
+static constexpr int64_t kElideAbove = 16;
+
+static std::string printed(mlir::Operation *op, bool elide) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  if (elide)
+    flags.elideLargeElementsAttrs(kElideAbove)
+        .elideLargeResourceString(kElideAbove);
+  op->print(os, flags);
+  os << '\n';
+  return text;
+}
+
+/// The stages that need no kernel: they work for every graph.
+static llvm::Expected<std::string>
+emitGraph(Model &model, const driver::CompileOptions &options, bool fused,
+          bool elide) {
+  if (llvm::Error error = driver::simplifyGraph(*model.module, options))
+    return withCode(ExitCode::Unsupported, std::move(error));
+  if (fused)
+    if (auto plan = driver::planGraph(*model.module, options); !plan)
+      return withCode(ExitCode::Unsupported, plan.takeError());
+  return printed(*model.module, elide);
+}
+
+/// IR of kernels. It is of use also where a later stage fails.
+static llvm::Expected<std::string>
+emitKernelIr(Model &model, const driver::CompileOptions &options,
+             Stage wanted) {
+  std::string text;
+  auto observe = [&](Stage stage, mlir::Operation *op) {
+    if (stage == wanted)
+      text = printed(op, /*elide=*/false);
+  };
+  llvm::Expected<Compiled> compiled = compileModel(model, options, observe);
+  if (compiled)
+    return text;
+  if (text.empty())
+    return compiled.takeError();
+  report(compiled.takeError());
+  return text;
+}
+
+static llvm::Expected<std::string> emitBinary(const runtime::Program &program,
+                                              const TargetInfo &info,
+                                              bool cubin) {
+  auto nvrtc = runtime::Nvrtc::open();
+  if (!nvrtc)
+    return toolError(ExitCode::NoDevice, llvm::toString(nvrtc.takeError()),
+                     "--emit=cuda needs no NVRTC");
+  auto module = runtime::compileText(**nvrtc, "program", kernelText(program),
+                                     nvrtcOptions(info));
+  if (!module)
+    return withCode(ExitCode::Failed, module.takeError());
+  if (!cubin)
+    return (*module)->ptx;
+  return std::string((*module)->cubin.begin(), (*module)->cubin.end());
+}
+
+static llvm::Expected<std::string> emit(Model &model,
+                                        const driver::CompileOptions &options,
+                                        Emit what, bool elide) {
+  switch (what) {
+  case Emit::Graph:
+  case Emit::Fused:
+    return emitGraph(model, options, what == Emit::Fused, elide);
+  case Emit::Tile:
+    return emitKernelIr(model, options, Stage::Tile);
+  case Emit::Simt:
+    return emitKernelIr(model, options, Stage::Simt);
+  case Emit::Llvm:
+    return toolError(ExitCode::Unsupported,
+                     "the host target is not built into this fusec",
+                     "--emit=cuda shows the kernels for GPUs");
+  case Emit::Cuda:
+  case Emit::StandaloneCuda:
+  case Emit::Ptx:
+  case Emit::Cubin:
+    break;
+  }
+  llvm::Expected<Compiled> compiled = compileModel(model, options, {});
+  if (!compiled)
+    return compiled.takeError();
+  llvm::errs() << toText(compiled->summary);
+  const runtime::Program &program = compiled->compilation.program;
+  if (what == Emit::Cuda)
+    return kernelText(program);
+  if (what == Emit::StandaloneCuda)
+    return standaloneCuda(program, options.target.name);
+  return emitBinary(program, options.target, what == Emit::Cubin);
+}
+
+static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
+  llvm::Expected<Emit> what = parseEmit(arguments.value("emit", "cuda"));
+  if (!what)
+    return what.takeError();
+  StringRef path = arguments.value("o", "-");
+  if (*what == Emit::Cubin && path == "-" && ::isatty(STDOUT_FILENO))
+    return toolError(ExitCode::Usage, "a cubin is not for terminals",
+                     "give a file with -o");
+  llvm::Expected<TargetInfo> info = targetInfo(arguments.value("arch"));
+  if (!info)
+    return info.takeError();
+  auto options = parseCompileOptions(arguments, *info);
+  if (!options)
+    return options.takeError();
+  llvm::Expected<Bindings> bindings = parseBindings(arguments);
+  if (!bindings)
+    return bindings.takeError();
+  llvm::Expected<ModelFile> file = ModelFile::open(arguments.positionals[0]);
+  if (!file)
+    return file.takeError();
+  llvm::Expected<Model> model = file->load(*bindings);
+  if (!model)
+    return model.takeError();
+  llvm::Expected<std::string> text =
+      emit(*model, *options, *what, arguments.has("elide"));
+  if (!text)
+    return text.takeError();
+  if (llvm::Error error = writeOutput(path, *text))
+    return error;
+  return ExitCode::Ok;
+}
+
+CommandSpec fusec::tool::compileCommand() {
+  return {
+      "compile",
+      "MODEL [options]",
+      "Compiles a graph file (.onnx, or MLIR text: .mlir, or - for stdin) and "
+      "writes one\nstage of the result.",
+      concat(
+          {{{"emit", "STAGE",
+             "graph  primitive ops, simplified\n"
+             "fused  one graph.fusion per kernel\n"
+             "tile   one block program per kernel\n"
+             "simt   one thread program per kernel\n"
+             "cuda   CUDA C++ on fusec's prelude (default)\n"
+             "cu     a file for nvcc: prelude, kernels and a main that runs\n"
+             "       them on random inputs and prints checksums\n"
+             "ptx, cubin  through NVRTC; need no GPU\n"
+             "llvm   LLVM IR of the host target"},
+            {"elide", "",
+             "leave out the values of large constants (graph, fused)"},
+            {"o", "FILE", "write to FILE instead of stdout"}},
+           bindingOptionSpecs(),
+           compileOptionSpecs(),
+           helpOptionSpecs()}),
+      "  fusec compile softmax.mlir --emit=fused\n"
+      "      what became one kernel\n"
+      "  fusec compile model.onnx --shape x=1x3x224x224 --emit=cuda\n"
+      "      the kernels as text\n"
+      "  fusec compile model.onnx --emit=cu -o model.cu && nvcc -std=c++17 "
+      "-fmad=false -arch=sm_90a model.cu\n"
+      "      a program that stands alone\n"
+      "  fusec compile model.onnx --emit=ptx --arch=sm_80\n"
+      "      code for another GPU than the default\n",
+      1,
+      compile};
+}

@@ -1,0 +1,131 @@
+//===- Options.cpp - options that commands share --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Options.h"
+#include "fusec/Support/File.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace fusec;
+using namespace fusec::tool;
+using llvm::StringRef;
+
+std::vector<OptionSpec> fusec::tool::compileOptionSpecs() {
+  return {{"arch", "ARCH",
+           "plan and compile for sm_90a or sm_80 (default: the GPU's, "
+           "else\nsm_90a)"},
+          {"exact", "",
+           "round after every op: bits equal those of the unfused graph"},
+          {"fuse", "on|off", "off makes one kernel per op (default: on)"}};
+}
+
+std::vector<OptionSpec> fusec::tool::bindingOptionSpecs() {
+  return {{"shape", "NAME=1x3x224x224",
+           "shape of an ONNX input; an empty shape is a scalar", true},
+          {"dim", "NAME=SIZE", "size of a symbolic dimension of ONNX inputs",
+           true}};
+}
+
+OptionSpec fusec::tool::targetOptionSpec() {
+  return {"target", "TARGET",
+          "cuda, host, emulator (GPU kernels on the CPU, every "
+          "access\nchecked) or reference (op by op in f64); default: cuda if "
+          "there\nis a GPU, else emulator"};
+}
+
+std::vector<OptionSpec> fusec::tool::helpOptionSpecs() {
+  return {{"help", "", "print this help"}, {"h", "", "the same"}};
+}
+
+std::vector<OptionSpec>
+fusec::tool::concat(std::initializer_list<std::vector<OptionSpec>> parts) {
+  std::vector<OptionSpec> result;
+  for (const std::vector<OptionSpec> &part : parts)
+    result.insert(result.end(), part.begin(), part.end());
+  return result;
+}
+
+llvm::Expected<driver::CompileOptions>
+fusec::tool::parseCompileOptions(const Arguments &arguments,
+                                 const TargetInfo &info) {
+  driver::CompileOptions options;
+  options.target = info;
+  options.numerics =
+      arguments.has("exact") ? NumericsMode::Exact : NumericsMode::Default;
+  StringRef fuse = arguments.value("fuse", "on");
+  if (fuse != "on" && fuse != "off")
+    return toolError(ExitCode::Usage,
+                     "--fuse: expected on or off, found " + quoted(fuse));
+  options.fuse = fuse == "on";
+  return options;
+}
+
+/// "1x3x224" as sizes; "" is a scalar.
+static llvm::Expected<std::vector<int64_t>> parseShape(StringRef text) {
+  std::vector<int64_t> shape;
+  llvm::SmallVector<StringRef> parts;
+  if (!text.empty())
+    text.split(parts, 'x');
+  for (StringRef part : parts) {
+    int64_t size;
+    if (part.getAsInteger(10, size) || size < 0)
+      return toolError(ExitCode::Usage,
+                       "--shape: expected sizes with x between them, such as "
+                       "1x3x224x224, found " +
+                           quoted(text));
+    shape.push_back(size);
+  }
+  if (llvm::Expected<int64_t> count = elementCount(shape); !count)
+    return withCode(ExitCode::Usage, count.takeError());
+  return shape;
+}
+
+llvm::Expected<Bindings>
+fusec::tool::parseBindings(const Arguments &arguments) {
+  Bindings bindings;
+  // Names may hold '=': the value starts after the last one.
+  for (StringRef text : arguments.values("shape")) {
+    auto [name, value] = text.rsplit('=');
+    if (name.size() == text.size())
+      return toolError(ExitCode::Usage, "--shape: expected NAME=1x3x224x224, "
+                                        "found " +
+                                            quoted(text));
+    llvm::Expected<std::vector<int64_t>> shape = parseShape(value);
+    if (!shape)
+      return shape.takeError();
+    if (!bindings.shapes.try_emplace(name, std::move(*shape)).second)
+      return toolError(ExitCode::Usage,
+                       "--shape names " + quoted(name) + " twice");
+  }
+  for (StringRef text : arguments.values("dim")) {
+    auto [name, value] = text.rsplit('=');
+    int64_t size;
+    if (name.size() == text.size() || value.getAsInteger(10, size) || size < 0)
+      return toolError(ExitCode::Usage,
+                       "--dim: expected NAME=SIZE, found " + quoted(text));
+    if (!bindings.dims.try_emplace(name, size).second)
+      return toolError(ExitCode::Usage,
+                       "--dim names " + quoted(name) + " twice");
+  }
+  return bindings;
+}
+
+llvm::Error fusec::tool::writeOutput(StringRef path, StringRef contents) {
+  if (path != "-")
+    return withCode(ExitCode::Usage,
+                    writeFile(path, {contents.data(), contents.size()}));
+  // Errors of stdout are looked at once, at the end of fusecMain.
+  llvm::outs() << contents;
+  return llvm::Error::success();
+}
+
+llvm::Error fusec::tool::makeFolder(StringRef path) {
+  if (std::error_code error = llvm::sys::fs::create_directories(path))
+    return toolError(ExitCode::Usage, "cannot make the folder " + quoted(path) +
+                                          ": " + error.message());
+  // An existing file of that name is no error to create_directories.
+  if (!llvm::sys::fs::is_directory(path))
+    return toolError(ExitCode::Usage, "cannot make the folder " + quoted(path) +
+                                          ": it is not a folder");
+  return llvm::Error::success();
+}

@@ -1,0 +1,41 @@
+//===- Options.h - options that commands share ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_TOOL_OPTIONS_H
+#define FUSEC_LIB_TOOL_OPTIONS_H
+
+#include "Arguments.h"
+#include "Model.h"
+#include "Target.h"
+#include "fusec/Driver/Compile.h"
+
+namespace fusec::tool {
+
+/// --arch --exact --fuse.
+std::vector<OptionSpec> compileOptionSpecs();
+/// --shape --dim.
+std::vector<OptionSpec> bindingOptionSpecs();
+/// --target.
+OptionSpec targetOptionSpec();
+/// --help -h.
+std::vector<OptionSpec> helpOptionSpecs();
+
+/// The concatenation.
+std::vector<OptionSpec> concat(std::initializer_list<std::vector<OptionSpec>>);
+
+/// What the compile options say; the machine is `info`.
+llvm::Expected<driver::CompileOptions>
+parseCompileOptions(const Arguments &arguments, const TargetInfo &info);
+
+/// What --shape and --dim say.
+llvm::Expected<Bindings> parseBindings(const Arguments &arguments);
+
+/// Writes to `path` (- is stdout).
+llvm::Error writeOutput(llvm::StringRef path, llvm::StringRef contents);
+
+/// Makes the folder and those above it.
+llvm::Error makeFolder(llvm::StringRef path);
+
+} // namespace fusec::tool
+
+#endif // FUSEC_LIB_TOOL_OPTIONS_H

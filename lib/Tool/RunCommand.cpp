@@ -1,0 +1,289 @@
+//===- RunCommand.cpp - fusec run and fusec bench -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "Compare.h"
+#include "Inputs.h"
+#include "Report.h"
+#include "fusec/Support/Npy.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace fusec;
+using namespace fusec::tool;
+using llvm::json::Array;
+using llvm::json::Object;
+
+namespace {
+/// What both commands do first.
+struct Prepared {
+  std::unique_ptr<ModelFile> file;
+  Bindings bindings;
+  std::unique_ptr<Session> session;
+  std::vector<HostTensor> inputs;
+};
+} // namespace
+
+static llvm::Expected<Prepared> prepare(const Arguments &arguments) {
+  llvm::Expected<Bindings> bindings = parseBindings(arguments);
+  if (!bindings)
+    return bindings.takeError();
+  llvm::Expected<InputFiles> files = parseInputs(arguments);
+  if (!files)
+    return files.takeError();
+  llvm::Expected<ModelFile> file = ModelFile::open(arguments.positionals[0]);
+  if (!file)
+    return file.takeError();
+  if (llvm::Error error = bindShapes(*file, *files, *bindings))
+    return error;
+  llvm::Expected<Model> model = file->load(*bindings);
+  if (!model)
+    return model.takeError();
+  Prepared result;
+  result.file = std::make_unique<ModelFile>(std::move(*file));
+  result.bindings = std::move(*bindings);
+  llvm::Expected<std::vector<HostTensor>> inputs = makeInputs(*model, *files);
+  if (!inputs)
+    return inputs.takeError();
+  result.inputs = std::move(*inputs);
+  llvm::Expected<Target> target =
+      openTarget(arguments.value("target"), arguments.value("arch"));
+  if (!target)
+    return target.takeError();
+  auto options = parseCompileOptions(arguments, target->info);
+  if (!options)
+    return options.takeError();
+  auto session = Session::create(std::move(*model), *target, *options);
+  if (!session)
+    return session.takeError();
+  result.session = std::move(*session);
+  return result;
+}
+
+/// DIR/output_0.npy, ...: names in files are not to be trusted with paths.
+static llvm::Error writeOutputs(llvm::StringRef folder,
+                                llvm::ArrayRef<HostTensor> outputs) {
+  for (auto [i, output] : llvm::enumerate(outputs))
+    if (llvm::Error error = writeNpy(
+            (folder + "/output_" + llvm::Twine(i) + ".npy").str(), output))
+      return withCode(ExitCode::Usage, std::move(error));
+  return llvm::Error::success();
+}
+
+/// Runs the model on a second target too, prints its outputs and compares.
+static llvm::Expected<bool> runAgainst(const Arguments &arguments,
+                                       const Prepared &prepared,
+                                       llvm::ArrayRef<HostTensor> outputs,
+                                       Object &object) {
+  Tolerance tolerance;
+  llvm::Expected<double> relative =
+      arguments.number("rtol", tolerance.relative);
+  if (!relative)
+    return relative.takeError();
+  llvm::Expected<double> absolute =
+      arguments.number("atol", tolerance.absolute);
+  if (!absolute)
+    return absolute.takeError();
+  tolerance = {*relative, *absolute};
+  llvm::StringRef name = arguments.value("against");
+  llvm::Expected<Target> target = openTarget(name, arguments.value("arch"));
+  if (!target)
+    return target.takeError();
+  auto options = parseCompileOptions(arguments, target->info);
+  if (!options)
+    return options.takeError();
+  llvm::Expected<Model> model = prepared.file->load(prepared.bindings);
+  if (!model)
+    return model.takeError();
+  auto session = Session::create(std::move(*model), *target, *options);
+  if (!session)
+    return session.takeError();
+  auto expected = (*session)->run(prepared.inputs);
+  if (!expected)
+    return expected.takeError();
+  bool json = arguments.has("json"), ok = true;
+  Array rows;
+  for (auto [spec, want, have] :
+       llvm::zip((*session)->model().outputs, *expected, outputs)) {
+    Difference difference = compare(want, have, tolerance);
+    ok &= difference.ok();
+    if (json) {
+      rows.push_back(Object{{"name", jsonText(spec.name)},
+                            {"equal", difference.ok()},
+                            {"max_relative", difference.maxRelative},
+                            {"max_absolute", difference.maxAbsolute},
+                            {"message", jsonText(difference.first)}});
+      continue;
+    }
+    llvm::outs() << "against " << name << ": output " << quoted(spec.name)
+                 << "\n  " << elementsText(want, 10) << "\n  "
+                 << (difference.ok() ? "equal" : "WRONG")
+                 << llvm::format(", largest error %.2g relative, %.2g "
+                                 "absolute\n",
+                                 difference.maxRelative,
+                                 difference.maxAbsolute);
+    if (!difference.ok())
+      llvm::outs() << "  " << difference.first << '\n';
+  }
+  object["against"] = Object{{"target", name}, {"outputs", std::move(rows)}};
+  return ok;
+}
+
+static Object headOf(const Session &session) {
+  Object object{{"target", name(session.target().kind)},
+                {"arch", session.target().info.name}};
+  if (session.target().device)
+    object["device"] = jsonText(session.target().device->info().name);
+  if (const Compiled *compiled = session.compiled())
+    object["fusion"] = toJson(compiled->summary);
+  return object;
+}
+
+/// Times `session` and adds what was measured to `object` or stdout.
+static llvm::Error timeRuns(Prepared &prepared, int64_t repeats, bool json,
+                            Object &object) {
+  // A few runs settle clocks, caches and lazy loading.
+  auto times = prepared.session->time(prepared.inputs, repeats,
+                                      std::min<int64_t>(repeats, 10));
+  if (!times)
+    return times.takeError();
+  llvm::sort(*times);
+  double median = percentile(*times, 0.5), p10 = percentile(*times, 0.1),
+         p90 = percentile(*times, 0.9);
+  if (json)
+    object["microseconds"] = Object{
+        {"repeats", repeats}, {"median", median},      {"p10", p10},
+        {"p90", p90},         {"min", times->front()}, {"max", times->back()}};
+  else
+    llvm::outs() << llvm::format("time:     %.2f us median of %lld runs, p10 "
+                                 "%.2f, p90 %.2f\n",
+                                 median, static_cast<long long>(repeats), p10,
+                                 p90);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<ExitCode> run(const Arguments &arguments) {
+  llvm::Expected<int64_t> repeats =
+      arguments.integer("repeat", 0, 1, 1'000'000);
+  if (!repeats)
+    return repeats.takeError();
+  // Before a long computation, not after it.
+  if (arguments.has("out"))
+    if (llvm::Error error = makeFolder(arguments.value("out")))
+      return error;
+  llvm::Expected<Prepared> prepared = prepare(arguments);
+  if (!prepared)
+    return prepared.takeError();
+  Session &session = *prepared->session;
+  auto outputs = session.run(prepared->inputs);
+  if (!outputs)
+    return outputs.takeError();
+  if (arguments.has("out"))
+    if (llvm::Error error = writeOutputs(arguments.value("out"), *outputs))
+      return error;
+  bool json = arguments.has("json");
+  Object object = headOf(session);
+  Array list;
+  for (auto [spec, tensor] : llvm::zip(session.model().outputs, *outputs)) {
+    if (json)
+      list.push_back(toJson(spec, tensor));
+    else
+      printOutput(llvm::outs(), spec, tensor);
+  }
+  object["outputs"] = std::move(list);
+  bool equal = true;
+  if (arguments.has("against")) {
+    llvm::Expected<bool> result =
+        runAgainst(arguments, *prepared, *outputs, object);
+    if (!result)
+      return result.takeError();
+    equal = *result;
+  }
+  if (!json && session.compiled())
+    llvm::outs() << toText(session.compiled()->summary);
+  if (*repeats)
+    if (llvm::Error error = timeRuns(*prepared, *repeats, json, object))
+      return error;
+  if (json)
+    printJson(std::move(object));
+  return equal ? ExitCode::Ok : ExitCode::WrongResult;
+}
+
+static llvm::Expected<ExitCode> bench(const Arguments &arguments) {
+  llvm::Expected<int64_t> repeats =
+      arguments.integer("repeat", 100, 1, 1'000'000);
+  if (!repeats)
+    return repeats.takeError();
+  llvm::Expected<Prepared> prepared = prepare(arguments);
+  if (!prepared)
+    return prepared.takeError();
+  Session &session = *prepared->session;
+  bool json = arguments.has("json");
+  Object object = headOf(session);
+  if (!json && session.compiled()) {
+    llvm::outs() << "device:   " << session.target().device->info().name << '\n'
+                 << toText(session.compiled()->summary);
+  }
+  if (llvm::Error error = timeRuns(*prepared, *repeats, json, object))
+    return error;
+  if (json)
+    printJson(std::move(object));
+  return ExitCode::Ok;
+}
+
+CommandSpec fusec::tool::runCommand() {
+  return {
+      "run",
+      "MODEL [options]",
+      "Compiles a graph file (.onnx or .mlir), runs it once and prints its "
+      "outputs.",
+      concat(
+          {{targetOptionSpec()},
+           inputOptionSpecs(),
+           {{"out", "DIR",
+             "write outputs to DIR/output_0.npy, DIR/output_1.npy, ..."},
+            {"against", "TARGET",
+             "run on a second target and compare; exit code 1 if it differs"},
+            {"rtol", "X", "relative tolerance of --against (default: 1e-3)"},
+            {"atol", "X", "absolute tolerance of --against (default: 1e-7)"},
+            {"repeat", "N",
+             "then run N times more and report the device time"}},
+           bindingOptionSpecs(),
+           compileOptionSpecs(),
+           {{"json", "", "report as JSON"}},
+           helpOptionSpecs()}),
+      "  fusec run model.onnx --target=reference\n"
+      "      random inputs, every op in f64\n"
+      "  fusec run model.onnx --input x=image.npy --out result\n"
+      "      one input from a file, outputs as result/output_0.npy, ...\n"
+      "  fusec run model.onnx --shape x=1x3x224x224 --repeat 100 --json\n"
+      "      fixes a size that the file leaves open; times it\n"
+      "  fusec run model.onnx --target=emulator --against=reference\n"
+      "      a second opinion\n"
+      "  fusec run model.onnx --inputs test_data_set_0 --target=emulator\n"
+      "      the GPU's kernels on the CPU, every access checked\n",
+      1,
+      run};
+}
+
+CommandSpec fusec::tool::benchCommand() {
+  return {
+      "bench",
+      "MODEL [options]",
+      "Measures the device time of a graph by events on the stream, one "
+      "pair per run.",
+      concat({{targetOptionSpec()},
+              {{"repeat", "N",
+                "runs to measure, after up to 10 that are not (default: 100)"}},
+              inputOptionSpecs(),
+              bindingOptionSpecs(),
+              compileOptionSpecs(),
+              {{"json", "", "report as JSON"}},
+              helpOptionSpecs()}),
+      "  fusec bench model.onnx --target=cuda\n"
+      "      median, p10 and p90 of 100 runs\n"
+      "  fusec bench model.onnx --target=cuda --fuse=off --json\n"
+      "      the same without fusion, for comparison\n",
+      1,
+      bench};
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "StandaloneCuda.h"
+#include "fusec/Embedded/GemmSkeleton.h"
 #include "Random.h"
 #include "Target.h"
 #include "llvm/ADT/StringExtras.h"
@@ -292,7 +293,12 @@ fusec::tool::standaloneCuda(const Program &program,
   os << "// Made by fusec. Build and run:\n//   nvcc -std=c++17 -fmad=false "
         "-arch="
      << architecture << " -o program program.cu && ./program [SEED]\n"
-     << devicePrelude()
+     << devicePrelude() << (llvm::any_of(program.kernels,
+                                      [](const runtime::Kernel &kernel) {
+                                        return kernel.usesSkeleton;
+                                      })
+                             ? embedded::kGemmSkeleton
+                             : "")
      << "\n//===-- Kernels "
         "-----------------------------------------------------------===//\n"
      << kernelText(program) << kHostText << '\n';

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target.h"
 #include "Arguments.h"
+#include "fusec/Embedded/GemmSkeleton.h"
 #include "fusec/Embedded/PreludeCuda.h"
 #include "fusec/Runtime/Cuda/CudaDevice.h"
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
@@ -44,7 +45,9 @@ llvm::Expected<TargetInfo> fusec::tool::targetInfo(llvm::StringRef arch) {
 runtime::NvrtcOptions fusec::tool::nvrtcOptions(const TargetInfo &info) {
   runtime::NvrtcOptions options;
   options.architecture = info.computeCapability;
-  options.headers = {{kPreludeName, embedded::kPreludeCuda}};
+  // The skeleton is templates only; kernels without it pay its parsing.
+  options.headers = {{kPreludeName, std::string(embedded::kPreludeCuda) +
+                                        embedded::kGemmSkeleton}};
   options.extraOptions = {std::string("--pre-include=") + kPreludeName};
   return options;
 }

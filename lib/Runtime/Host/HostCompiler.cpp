@@ -43,7 +43,7 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine() {
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   // Kernels are vectorised already; the passes would cost compile time only.
-  tuning.LoopVectorization = true;
+  tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;

@@ -47,7 +47,7 @@ ThreadPool::ThreadPool(unsigned threads) {
 
 ThreadPool::~ThreadPool() {
   {
-    std::lock_guard lock(mutex);
+    std::lock_guard<std::mutex> lock(mutex);
     stopping = true;
   }
   wake.notify_all();
@@ -56,7 +56,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::work() {
-  std::unique_lock lock(mutex);
+  std::unique_lock<std::mutex> lock(mutex);
   for (;;) {
     wake.wait(lock, [&] { return stopping || tickets > 0; });
     if (stopping)
@@ -75,7 +75,7 @@ void ThreadPool::work() {
 void ThreadPool::parallelFor(int64_t count, Body body) {
   if (count <= 0)
     return;
-  std::unique_lock caller(callers, std::try_to_lock);
+  std::unique_lock<std::mutex> caller(callers, std::try_to_lock);
   if (count == 1 || workers.empty() || !caller) {
     body(0, count);
     return;
@@ -84,7 +84,7 @@ void ThreadPool::parallelFor(int64_t count, Body body) {
   Job mine{count, std::max<int64_t>(1, count / ranges), body};
   unsigned wanted = std::min<int64_t>(workers.size(), count - 1);
   {
-    std::lock_guard lock(mutex);
+    std::lock_guard<std::mutex> lock(mutex);
     job = &mine;
     tickets = wanted;
   }
@@ -94,7 +94,7 @@ void ThreadPool::parallelFor(int64_t count, Body body) {
     for (unsigned i = 0; i < wanted; ++i)
       wake.notify_one();
   mine.run();
-  std::unique_lock lock(mutex);
+  std::unique_lock<std::mutex> lock(mutex);
   tickets = 0;
   idle.wait(lock, [&] { return running == 0; });
   job = nullptr;

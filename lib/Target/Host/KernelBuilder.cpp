@@ -1,0 +1,439 @@
+//===- KernelBuilder.cpp - stages as LLVM functions -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel walks *units*: rows (all leading indices), or pieces of rows. A
+// block is a fixed number of units, so that it is worth a thread's while.
+//
+//  1. Choose what a unit is.
+//  2. Per unit, loop over the remaining dimensions of each stage; the last loop
+//     is vector code and a scalar tail.
+//  3. Try several ways of using lanes and keep the one with the fewest
+//     scattered reads.
+//===----------------------------------------------------------------------===//
+#include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::host;
+
+/// Lanes of elementwise code: two AVX-512 registers of f32, four of AVX2.
+static constexpr int64_t kLanes = 32;
+/// Lanes of sums along the last dimension: enough chains to hide the latency.
+static constexpr int64_t kReductionLanes = 64;
+/// Work of a block in element operations: about 20 µs.
+static constexpr int64_t kBlockWork = 32768;
+/// Rows below which a kernel of several stages leaves cores idle.
+static constexpr int64_t kMinRows = 16;
+
+namespace {
+/// How a kernel uses vector lanes.
+enum class LaneMode {
+  /// None at all.
+  Scalar,
+  /// Neighbours in the row-major order of the whole result.
+  Linear,
+  /// Neighbours along the last dimension.
+  Parallel,
+  /// Along the last dimension of reductions.
+  Reduced,
+};
+
+/// The units of a kernel.
+struct Units {
+  /// Leading dimensions whose index a unit fixes.
+  SmallVector<int64_t> rows;
+  /// Pieces of the last dimension (or of the linear index), and their length.
+  int64_t pieces = 1;
+  int64_t pieceLength = 0;
+  int64_t count = 0;
+  int64_t perBlock = 1;
+};
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+class KernelBuilder {
+public:
+  KernelBuilder(ArrayRef<Stage> stages, ArrayRef<Operand> operands,
+                Location loc, const CompileOptions &options,
+                ArrayRef<LaneMode> modes)
+      : stages(stages), operands(operands), loc(loc), options(options),
+        modes(modes), mode(modes[0]), builder(loc.getContext()), emitter(builder, loc, options) {}
+
+  void build();
+  /// False if several stages had better be kernels of their own, each with all
+  /// cores.
+  bool hasEnoughRows() const {
+    return units.count >= kMinRows || totalWork <= 4 * kBlockWork;
+  }
+
+  BuiltKernel result;
+  ArrayRef<Stage> stages;
+  ArrayRef<Operand> operands;
+  Location loc;
+  const CompileOptions &options;
+  ArrayRef<LaneMode> modes; // one per stage
+  LaneMode mode;            // of the current stage
+  OpBuilder builder;
+  KernelEmitter emitter;
+
+private:
+  using IndexBody = llvm::function_ref<void(Value)>;
+
+  void chooseUnits();
+  int64_t elementWork();
+  LLVM::LLVMFuncOp createBody(LLVM::LLVMFuncOp entry);
+  void forRange(Value lower, Value upper, int64_t step, IndexBody body);
+  void emitUnit(Value unit);
+  void emitStage(const Stage &stage, ArrayRef<int64_t> sizes,
+                 SmallVectorImpl<Value> &index);
+  void emitRange(const Stage &stage, ArrayRef<Value> leading, Value lower,
+                 Value upper, bool isLinear);
+  void emitElements(const Stage &stage, ValueRange index);
+  bool isWritten(Value value) const {
+    return llvm::any_of(stages, [&](const Stage &stage) {
+      return llvm::is_contained(stage.roots, value);
+    });
+  }
+
+  Units units;
+  int64_t totalWork = 0;
+  // Bounds of the piece of the current unit; null for whole rows.
+  Value pieceBegin, pieceEnd;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Units
+//===----------------------------------------------------------------------===//
+
+/// A guess of the operations behind one result element.
+int64_t KernelBuilder::elementWork() {
+  int64_t most = 1;
+  for (const Stage &stage : stages)
+    for (Value root : stage.roots) {
+      // Walk what the root pulls until memory.
+      SmallVector<Value> open = {root};
+      llvm::SmallPtrSet<Operation *, 16> seen;
+      int64_t work = 1;
+      while (!open.empty()) {
+        Operation *op = open.pop_back_val().getDefiningOp();
+        auto fusible = dyn_cast_or_null<graph::FusibleOpInterface>(op);
+        if (!fusible || !seen.insert(op).second)
+          continue;
+        int64_t reduced = product(fusible.getIterationSpace().reduced);
+        work += fusible.getElementCost() *
+                std::max<int64_t>(1, std::min<int64_t>(reduced, 1 << 24));
+        for (Value operand : op->getOperands())
+          if (!emitter.buffers.contains(operand) || isWritten(operand))
+            open.push_back(operand);
+      }
+      most = std::max(most, std::min<int64_t>(work, int64_t(1) << 32));
+    }
+  return most;
+}
+
+void KernelBuilder::chooseUnits() {
+  int64_t work = elementWork();
+  auto blocked = [&](int64_t unitElements) {
+    int64_t unitWork = std::max<int64_t>(
+        1, std::min<int64_t>(unitElements, int64_t(1) << 28) * work);
+    units.perBlock = std::max<int64_t>(1, kBlockWork / unitWork);
+  };
+  if (stages.size() > 1) {
+    ArrayRef<int64_t> common = stages[0].shape;
+    int64_t largest = 1;
+    for (const Stage &stage : stages) {
+      size_t equal = 0;
+      while (equal < common.size() && equal < stage.shape.size() &&
+             common[equal] == stage.shape[equal])
+        ++equal;
+      common = common.take_front(equal);
+      largest = std::max(largest, product(stage.shape));
+    }
+    units.rows.assign(common.begin(), common.end());
+    units.count = product(units.rows);
+    totalWork = std::min<int64_t>(largest, int64_t(1) << 28) * work;
+    blocked(units.count ? largest / units.count : 1);
+    return;
+  }
+  ArrayRef<int64_t> shape = stages[0].shape;
+  int64_t elements = product(shape);
+  int64_t piece =
+      std::max<int64_t>(kLanes * 4, llvm::alignTo(kBlockWork / work, kLanes));
+  if (mode == LaneMode::Linear) {
+    units.pieceLength = piece;
+    units.pieces = units.count = llvm::divideCeil(elements, piece);
+    return;
+  }
+  if (shape.empty()) {
+    units.count = 1;
+    return;
+  }
+  units.rows.assign(shape.begin(), shape.end() - 1);
+  units.pieceLength = piece;
+  units.pieces = llvm::divideCeil(shape.back(), piece);
+  units.count = product(units.rows) * units.pieces;
+  blocked(std::min(piece, shape.back()));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// void body(noalias ptr per operand, i64 begin, i64 end), called by the entry,
+/// so that the code generator knows that buffers do not overlap.
+LLVM::LLVMFuncOp KernelBuilder::createBody(LLVM::LLVMFuncOp entry) {
+  MLIRContext *context = builder.getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = builder.getI64Type();
+  SmallVector<Type> types(operands.size(), pointer);
+  types.append({i64, i64});
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(context), types);
+  auto body = LLVM::LLVMFuncOp::create(
+      builder, loc, (kKernelName + "_body").str(), type,
+      LLVM::Linkage::Internal);
+  for (unsigned i = 0; i < operands.size(); ++i)
+    body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                    builder.getUnitAttr());
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(entry.addEntryBlock(builder));
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i < operands.size(); ++i) {
+    Value slot = LLVM::GEPOp::create(
+        builder, loc, pointer, pointer, entry.getArgument(0),
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value argument = LLVM::LoadOp::create(builder, loc, pointer, slot);
+    arguments.push_back(LLVM::LoadOp::create(builder, loc, pointer, argument));
+  }
+  arguments.append({entry.getArgument(1), entry.getArgument(2)});
+  LLVM::CallOp::create(builder, loc, body, arguments);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  return body;
+}
+
+void KernelBuilder::build() {
+  MLIRContext *context = builder.getContext();
+  result.module = ModuleOp::create(loc);
+  builder.setInsertionPointToStart(result.module->getBody());
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = builder.getI64Type();
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          {pointer, i64, i64});
+  auto entry = LLVM::LLVMFuncOp::create(builder, loc, kKernelName, type);
+  LLVM::LLVMFuncOp body = createBody(entry);
+  builder.setInsertionPointToStart(body.addEntryBlock(builder));
+
+  bool severalStages = stages.size() > 1;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    auto tensor = cast<RankedTensorType>(operand.value.getType());
+    emitter.buffers[operand.value] = {
+        body.getArgument(i), tensor.getElementType(), operand.isWide,
+        severalStages && isWritten(operand.value),
+        SmallVector<int64_t>(tensor.getShape())};
+    result.operands.push_back(operand);
+  }
+  chooseUnits();
+  // A grid has at most 2^31 - 1 blocks.
+  units.perBlock = std::max(units.perBlock, units.count >> 30);
+  result.blocks = llvm::divideCeil(units.count, units.perBlock);
+  if (options.vectorize)
+    emitter.reductionLanes = kReductionLanes;
+
+  auto toIndex = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                      value);
+  };
+  Value begin = toIndex(body.getArgument(operands.size()));
+  Value end = toIndex(body.getArgument(operands.size() + 1));
+  graph::ElementBuilder eb = emitter.elements();
+  Value first = eb.mulIndex(begin, units.perBlock);
+  Value last = arith::MinUIOp::create(builder, loc,
+                                      eb.mulIndex(end, units.perBlock),
+                                      emitter.index(units.count));
+  forRange(first, last, 1, [&](Value unit) { emitUnit(unit); });
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void KernelBuilder::forRange(Value lower, Value upper, int64_t step,
+                             IndexBody body) {
+  auto loop = scf::ForOp::create(builder, loc, lower, upper,
+                                 emitter.index(step));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  // The builder of the loop has made a terminator; code goes before it.
+  loop.getBody()->getTerminator()->erase();
+  builder.setInsertionPointToEnd(loop.getBody());
+  body(loop.getInductionVar());
+  scf::YieldOp::create(builder, loc);
+}
+
+void KernelBuilder::emitUnit(Value unit) {
+  graph::ElementBuilder eb = emitter.elements();
+  Value rowNumber = unit;
+  if (units.pieceLength > 0) {
+    Value piece = eb.remIndex(unit, units.pieces);
+    rowNumber = eb.divIndex(unit, units.pieces);
+    int64_t length = mode == LaneMode::Linear ? product(stages[0].shape)
+                                              : stages[0].shape.back();
+    pieceBegin = eb.mulIndex(piece, units.pieceLength);
+    pieceEnd = arith::MinUIOp::create(
+        builder, loc, eb.addIndex(pieceBegin, units.pieceLength),
+        emitter.index(length));
+  }
+  if (mode == LaneMode::Linear) {
+    // One row, cut into pieces: the unit is the piece.
+    emitRange(stages[0], {}, pieceBegin, pieceEnd, /*isLinear=*/true);
+    return;
+  }
+  SmallVector<Value> row = eb.delinearize(rowNumber, units.rows);
+  if (units.rows.empty())
+    row.clear();
+  emitter.setRow(row);
+  for (auto [stage, stageMode] : llvm::zip(stages, modes)) {
+    mode = stageMode;
+    SmallVector<Value> index(row);
+    emitStage(stage, ArrayRef(stage.shape).drop_front(row.size()), index);
+  }
+}
+
+void KernelBuilder::emitStage(const Stage &stage, ArrayRef<int64_t> sizes,
+                              SmallVectorImpl<Value> &index) {
+  if (sizes.empty()) {
+    emitElements(stage, index);
+    return;
+  }
+  if (sizes.size() == 1) {
+    Value lower = pieceBegin ? pieceBegin : emitter.index(0);
+    Value upper = pieceEnd ? pieceEnd : emitter.index(sizes[0]);
+    emitRange(stage, index, lower, upper, /*isLinear=*/false);
+    return;
+  }
+  Value lower = emitter.index(0), upper = emitter.index(sizes[0]);
+  forRange(lower, upper, 1, [&](Value at) {
+    index.push_back(at);
+    emitStage(stage, sizes.drop_front(), index);
+    index.pop_back();
+  });
+}
+
+/// The innermost loop: `lower` is a multiple of the lanes.
+void KernelBuilder::emitRange(const Stage &stage, ArrayRef<Value> leading,
+                              Value lower, Value upper, bool isLinear) {
+  auto emitAt = [&](Value at) {
+    graph::ElementBuilder eb = emitter.elements();
+    SmallVector<Value> index;
+    if (isLinear) {
+      index = eb.delinearize(at, stage.shape);
+      emitter.setLinear(at, index, stage.shape);
+    } else {
+      for (Value part : leading)
+        index.push_back(emitter.splat(part));
+      index.push_back(at);
+    }
+    emitElements(stage, index);
+  };
+  Value tail = lower;
+  int64_t last = isLinear ? product(stage.shape) : stage.shape.back();
+  bool useLanes = (mode == LaneMode::Parallel || mode == LaneMode::Linear) &&
+                  last >= 8;
+  if (useLanes) {
+    int64_t lanes = kLanes;
+    while (lanes > last)
+      lanes /= 2;
+    graph::ElementBuilder eb = emitter.elements();
+    Value length = arith::SubIOp::create(builder, loc, upper, lower);
+    Value whole = eb.mulIndex(eb.divIndex(length, lanes), lanes);
+    tail = eb.addIndex(lower, whole);
+    forRange(lower, tail, lanes, [&](Value at) {
+      emitter.setLanes(lanes);
+      emitAt(emitter.laneIndex(at, lanes));
+      emitter.setLanes(1);
+    });
+  }
+  // Elements of the tail sum in the same order as the others.
+  llvm::SaveAndRestore<int64_t> tailLanes(
+      emitter.reductionLanes, useLanes ? 1 : emitter.reductionLanes);
+  forRange(tail, upper, 1, emitAt);
+}
+
+void KernelBuilder::emitElements(const Stage &stage, ValueRange index) {
+  // All elements before the first store, so that none reads a new value.
+  SmallVector<Value> elements;
+  for (Value root : stage.roots) {
+    KernelBuffer buffer = emitter.buffers.lookup(root);
+    emitter.buffers.erase(root);
+    elements.push_back(emitter.emit(root, index, {}, /*rounded=*/false));
+    emitter.buffers[root] = buffer;
+  }
+  for (auto [root, element] : llvm::zip(stage.roots, elements))
+    emitter.store(element, emitter.buffers.lookup(root), index);
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+/// Builds one stage in `mode`, keeps it in `best` if it scatters less than
+/// `fewest`. Fails if an op gives no code.
+static LogicalResult tryMode(const Stage &stage, ArrayRef<Operand> operands,
+                             Location loc, const CompileOptions &options,
+                             LaneMode mode, int64_t &fewest, LaneMode &bestMode,
+                             std::optional<BuiltKernel> &best) {
+  KernelBuilder kernel(stage, operands, loc, options, mode);
+  kernel.build();
+  if (kernel.emitter.failed)
+    return emitError(loc) << "an op has no element form for the host";
+  if (kernel.emitter.budget < 0 || kernel.emitter.gathers >= fewest)
+    return success();
+  fewest = kernel.emitter.gathers;
+  bestMode = mode;
+  best = std::move(kernel.result);
+  return success();
+}
+
+FailureOr<std::optional<BuiltKernel>>
+host::buildKernel(ArrayRef<Stage> stages, ArrayRef<Operand> operands,
+                  Location loc, const CompileOptions &options) {
+  bool isSingle = stages.size() == 1;
+  SmallVector<LaneMode> candidates = {LaneMode::Scalar};
+  if (options.vectorize)
+    candidates = {LaneMode::Parallel, LaneMode::Reduced};
+  if (options.vectorize && isSingle)
+    candidates.insert(candidates.begin(), LaneMode::Linear);
+  SmallVector<LaneMode> modes;
+  for (const Stage &stage : stages) {
+    std::optional<BuiltKernel> best;
+    int64_t fewest = std::numeric_limits<int64_t>::max();
+    modes.push_back(LaneMode::Scalar);
+    for (LaneMode mode : candidates) {
+      if (failed(tryMode(stage, operands, loc, options, mode, fewest,
+                         modes.back(), best)))
+        return failure();
+      if (fewest == 0)
+        break;
+    }
+    if (isSingle || !best)
+      return best;
+  }
+  KernelBuilder kernel(stages, operands, loc, options, modes);
+  kernel.build();
+  if (kernel.emitter.leftRow || kernel.emitter.budget < 0 ||
+      !kernel.hasEnoughRows())
+    return std::optional<BuiltKernel>();
+  return std::optional<BuiltKernel>(std::move(kernel.result));
+}

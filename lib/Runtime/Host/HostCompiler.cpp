@@ -25,12 +25,16 @@ using namespace fusec::runtime;
 using llvm::Error;
 using llvm::Expected;
 
-static Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine() {
+void fusec::runtime::initializeHostTarget() {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
+}
+
+static Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine() {
+  initializeHostTarget();
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();

@@ -12,6 +12,9 @@
 
 namespace fusec::runtime {
 
+/// Registers this machine's code generator with LLVM, once. Thread-safe.
+void initializeHostTarget();
+
 /// Compiles one module of LLVM IR text to an object for this machine: its CPU
 /// and features, no contraction of multiplies and adds. Thread-safe. The error
 /// holds what the parser or verifier said.

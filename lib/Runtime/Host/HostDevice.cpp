@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels are LLVM IR text. Loading compiles each on its own (in parallel on
-// the pool) and links the objects in one ORC LLJIT that sees only hostSymbols().
+// the pool) and links the objects in one ORC LLJIT that sees only
+// hostSymbols().
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Host/HostDevice.h"
 #include "HostCompiler.h"
 #include "HostMath.h"
 #include "ThreadPool.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 
 #include <cfenv>
@@ -65,6 +67,7 @@ private:
 } // namespace
 
 static Expected<std::unique_ptr<llvm::orc::LLJIT>> createJit() {
+  initializeHostTarget();
   auto jit = llvm::orc::LLJITBuilder()
                  .setLinkProcessSymbolsByDefault(false)
                  .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
@@ -109,10 +112,23 @@ HostDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
   for (Object &object : objects)
     if (Error error = module->jit->addObjectFile(std::move(object)))
       return std::move(error);
+  // The session says what is wrong (a symbol that does not exist), the look-up
+  // only that something is.
+  std::string report;
+  module->jit->getExecutionSession().setErrorReporter([&](Error error) {
+    report += llvm::toString(std::move(error));
+  });
+  auto quiet = llvm::make_scope_exit([&] {
+    module->jit->getExecutionSession().setErrorReporter(
+        [](Error error) { llvm::consumeError(std::move(error)); });
+  });
   for (const Kernel &kernel : kernels) {
     auto address = module->jit->lookup(kernel.entry);
-    if (!address)
-      return address.takeError();
+    if (!address) {
+      std::string problem = llvm::toString(address.takeError());
+      return llvm::createStringError("kernel '" + kernel.entry + "': " +
+                                     report + "; " + problem);
+    }
     HostKernel loaded;
     loaded.entry = kernel.entry;
     loaded.threads = kernel.threads;

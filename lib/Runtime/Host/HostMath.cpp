@@ -91,9 +91,8 @@ llvm::ArrayRef<HostSymbol> fusec::runtime::hostSymbols() {
   static const HostSymbol symbols[] = {
       FUSEC_UNARY(FUSEC_SYMBOL) FUSEC_BINARY(FUSEC_SYMBOL)
       // Exact functions that have no instruction on every machine.
-      FUSEC_LIBM(floor) FUSEC_LIBM(ceil) FUSEC_LIBM(trunc)
-      FUSEC_LIBM(roundeven) FUSEC_LIBM(sqrt)
-      {"fma", address<Ternary64>(fma)},
+      FUSEC_LIBM(floor) FUSEC_LIBM(ceil) FUSEC_LIBM(trunc) FUSEC_LIBM(roundeven)
+          FUSEC_LIBM(sqrt){"fma", address<Ternary64>(fma)},
       {"fmaf", address<Ternary32>(fmaf)},
       {"fmod", address<double(double, double)>(fmod)},
       {"fmodf", address<float(float, float)>(fmodf)},

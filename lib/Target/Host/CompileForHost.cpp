@@ -3,7 +3,8 @@
 //
 //  1. decompose composites;
 //  2. give every value of the function a buffer;
-//  3. per region: plan stages, build kernels, launch them in order. Stages share
+//  3. per region: plan stages, build kernels, launch them in order. Stages
+//  share
 //     a kernel that goes row by row where that is possible;
 //  4. copy what no kernel writes in place, plan the workspace.
 //===----------------------------------------------------------------------===//
@@ -268,8 +269,8 @@ Error Compiler::lowerRegion(const RegionBody &region, Location loc) {
         if (!buffers.contains(root)) {
           auto type = cast<RankedTensorType>(root.getType());
           Type storage = storageType(type.getElementType(), /*isWide=*/true);
-          buffers[root] = addTemporary(
-              type.getNumElements() * (storage.getIntOrFloatBitWidth() / 8));
+          buffers[root] = addTemporary(type.getNumElements() *
+                                       (storage.getIntOrFloatBitWidth() / 8));
           wide.insert(root);
         }
     llvm::erase_if(stages,
@@ -378,8 +379,8 @@ Error Compiler::run() {
   return planWorkspace(program);
 }
 
-Expected<runtime::Program>
-host::compileForHost(ModuleOp module, const CompileOptions &options) {
+Expected<runtime::Program> host::compileForHost(ModuleOp module,
+                                                const CompileOptions &options) {
   MLIRContext *context = module.getContext();
   DialectRegistry registry;
   registerDialects(registry);

@@ -26,8 +26,7 @@ using llvm::Expected;
 namespace {
 /// The op's own context and function.
 struct OwnedFunction {
-  OwnedFunction()
-      : context(MLIRContext::Threading::DISABLED) {
+  OwnedFunction() : context(MLIRContext::Threading::DISABLED) {
     context.loadDialect<func::FuncDialect, graph::GraphDialect>();
   }
   MLIRContext context;
@@ -41,8 +40,7 @@ static std::string serialize(Operation *op, ValueRange reads) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(op->getLoc());
   OpBuilder builder = OpBuilder::atBlockBegin(module->getBody());
   auto type = builder.getFunctionType(TypeRange(reads), op->getResultTypes());
-  auto function =
-      func::FuncOp::create(builder, op->getLoc(), "evaluate", type);
+  auto function = func::FuncOp::create(builder, op->getLoc(), "evaluate", type);
   Block *block = function.addEntryBlock();
   IRMapping mapping;
   mapping.map(reads, block->getArguments());
@@ -59,8 +57,7 @@ static std::string serialize(Operation *op, ValueRange reads) {
 static Error run(const OwnedFunction &owned, ArrayRef<void *> buffers) {
   func::FuncOp function = owned.function;
   std::vector<HostTensor> arguments;
-  for (auto [type, buffer] :
-       llvm::zip(function.getArgumentTypes(), buffers)) {
+  for (auto [type, buffer] : llvm::zip(function.getArgumentTypes(), buffers)) {
     auto tensor = cast<RankedTensorType>(type);
     Expected<HostTensor> argument = HostTensor::create(
         *graph::toDType(tensor.getElementType()), tensor.getShape());

@@ -3,7 +3,8 @@
 //
 // Upstream lowerings of these functions are off by up to thousands of ulp. Here
 // each becomes inline code (MathCode.h) or a call per lane to a function of the
-// runtime that computes f32 in f64 and rounds once; exact ops (floor, fma, sqrt,
+// runtime that computes f32 in f64 and rounds once; exact ops (floor, fma,
+// sqrt,
 // ...) stay.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
@@ -52,14 +53,15 @@ static StringRef functionOf(Operation *op) {
 /// The declaration of `fusec_<name>_<type>`.
 static LLVM::LLVMFuncOp declare(ModuleOp module, StringRef name, Type type,
                                 unsigned arity) {
-  std::string symbol = ("fusec_" + name + (type.isF64() ? "_f64" : "_f32")).str();
+  std::string symbol =
+      ("fusec_" + name + (type.isF64() ? "_f64" : "_f32")).str();
   if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol))
     return known;
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   SmallVector<Type> arguments(arity, type);
-  auto function = LLVM::LLVMFuncOp::create(
-      builder, module.getLoc(), symbol,
-      LLVM::LLVMFunctionType::get(type, arguments));
+  auto function =
+      LLVM::LLVMFuncOp::create(builder, module.getLoc(), symbol,
+                               LLVM::LLVMFunctionType::get(type, arguments));
   // Pure: equal calls merge, unused ones vanish.
   auto none = LLVM::ModRefInfo::NoModRef;
   function.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(
@@ -75,8 +77,8 @@ static Value callLanes(OpBuilder &builder, Location loc,
   auto type = dyn_cast<VectorType>(operands[0].getType());
   if (!type)
     return LLVM::CallOp::create(builder, loc, function, operands).getResult();
-  Value result = arith::ConstantOp::create(builder, loc,
-                                           builder.getZeroAttr(type));
+  Value result =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
     SmallVector<Value> scalars;
     for (Value operand : operands)

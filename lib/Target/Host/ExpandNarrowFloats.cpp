@@ -37,8 +37,7 @@ public:
   Value constant(Type scalar, Attribute value) {
     TypedAttr attribute = cast<TypedAttr>(value);
     if (vector)
-      attribute =
-          DenseElementsAttr::get(cast<ShapedType>(type(scalar)), value);
+      attribute = DenseElementsAttr::get(cast<ShapedType>(type(scalar)), value);
     return arith::ConstantOp::create(builder, loc, attribute);
   }
   Value integer(unsigned width, uint64_t value) {
@@ -87,8 +86,8 @@ static Format formatOf(Type type) {
 
 static bool isNarrow(Type type) {
   Type element = getElementTypeOrSelf(type);
-  return isa<FloatType>(element) && (element.isBF16() ||
-                                     element.getIntOrFloatBitWidth() == 8);
+  return isa<FloatType>(element) &&
+         (element.isBF16() || element.getIntOrFloatBitWidth() == 8);
 }
 
 /// The bits of `value` (f32 or f64) rounded to `format`.
@@ -125,11 +124,10 @@ static Value encode(BitCoder &code, Value value, const Format &format) {
     small = normal;
   } else {
     double magic = std::ldexp(1.0, lastBit + static_cast<int>(mantissa));
-    Value absolute =
-        code.make<arith::BitcastOp>(code.type(wide), magnitude);
+    Value absolute = code.make<arith::BitcastOp>(code.type(wide), magnitude);
     Value sum = code.make<arith::AddFOp>(absolute, code.real(wide, magic));
-    small = code.make<arith::SubIOp>(
-        code.bits(sum, width), code.bits(code.real(wide, magic), width));
+    small = code.make<arith::SubIOp>(code.bits(sum, width),
+                                     code.bits(code.real(wide, magic), width));
   }
   auto bitsOf = [&](double x) {
     return width == 64 ? llvm::bit_cast<uint64_t>(x)
@@ -139,11 +137,10 @@ static Value encode(BitCoder &code, Value value, const Format &format) {
       code.make<arith::CmpIOp>(arith::CmpIPredicate::ult, magnitude,
                                code.integer(width, bitsOf(leastNormal)));
   Value result = code.select(isSmall, small, normal);
-  result = code.make<arith::MinUIOp>(result,
-                                     code.integer(width, format.overflow));
-  Value isNan =
-      code.make<arith::CmpIOp>(arith::CmpIPredicate::ugt, magnitude,
-                               code.integer(width, bitsOf(HUGE_VAL)));
+  result =
+      code.make<arith::MinUIOp>(result, code.integer(width, format.overflow));
+  Value isNan = code.make<arith::CmpIOp>(arith::CmpIPredicate::ugt, magnitude,
+                                         code.integer(width, bitsOf(HUGE_VAL)));
   result = code.select(isNan, code.integer(width, format.nan), result);
   Value signBit =
       code.make<arith::ShLIOp>(sign, code.integer(width, format.width - 1));
@@ -185,8 +182,8 @@ static Value decode(BitCoder &code, Value bits, const Format &format) {
     valueBits =
         code.select(isInfinite, code.integer(32, 0x7f800000), valueBits);
   }
-  return code.make<arith::BitcastOp>(
-      code.type(f32), code.make<arith::OrIOp>(valueBits, sign));
+  return code.make<arith::BitcastOp>(code.type(f32),
+                                     code.make<arith::OrIOp>(valueBits, sign));
 }
 
 /// Replaces the users of narrow value `narrow`, whose bits are `bits`.

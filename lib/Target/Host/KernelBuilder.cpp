@@ -66,7 +66,8 @@ public:
                 Location loc, const CompileOptions &options,
                 ArrayRef<LaneMode> modes)
       : stages(stages), operands(operands), loc(loc), options(options),
-        modes(modes), mode(modes[0]), builder(loc.getContext()), emitter(builder, loc, options) {}
+        modes(modes), mode(modes[0]), builder(loc.getContext()),
+        emitter(builder, loc, options) {}
 
   void build();
   /// False if several stages had better be kernels of their own, each with all
@@ -197,11 +198,11 @@ LLVM::LLVMFuncOp KernelBuilder::createBody(LLVM::LLVMFuncOp entry) {
   Type i64 = builder.getI64Type();
   SmallVector<Type> types(operands.size(), pointer);
   types.append({i64, i64});
-  auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(context), types);
-  auto body = LLVM::LLVMFuncOp::create(
-      builder, loc, (kKernelName + "_body").str(), type,
-      LLVM::Linkage::Internal);
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
+  auto body =
+      LLVM::LLVMFuncOp::create(builder, loc, (kKernelName + "_body").str(),
+                               type, LLVM::Linkage::Internal);
   for (unsigned i = 0; i < operands.size(); ++i)
     body.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                     builder.getUnitAttr());
@@ -237,10 +238,10 @@ void KernelBuilder::build() {
   bool severalStages = stages.size() > 1;
   for (auto [i, operand] : llvm::enumerate(operands)) {
     auto tensor = cast<RankedTensorType>(operand.value.getType());
-    emitter.buffers[operand.value] = {
-        body.getArgument(i), tensor.getElementType(), operand.isWide,
-        severalStages && isWritten(operand.value),
-        SmallVector<int64_t>(tensor.getShape())};
+    emitter.buffers[operand.value] = {body.getArgument(i),
+                                      tensor.getElementType(), operand.isWide,
+                                      severalStages && isWritten(operand.value),
+                                      SmallVector<int64_t>(tensor.getShape())};
     result.operands.push_back(operand);
   }
   chooseUnits();
@@ -258,9 +259,9 @@ void KernelBuilder::build() {
   Value end = toIndex(body.getArgument(operands.size() + 1));
   graph::ElementBuilder eb = emitter.elements();
   Value first = eb.mulIndex(begin, units.perBlock);
-  Value last = arith::MinUIOp::create(builder, loc,
-                                      eb.mulIndex(end, units.perBlock),
-                                      emitter.index(units.count));
+  Value last =
+      arith::MinUIOp::create(builder, loc, eb.mulIndex(end, units.perBlock),
+                             emitter.index(units.count));
   forRange(first, last, 1, [&](Value unit) { emitUnit(unit); });
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
@@ -271,8 +272,8 @@ void KernelBuilder::build() {
 
 void KernelBuilder::forRange(Value lower, Value upper, int64_t step,
                              IndexBody body) {
-  auto loop = scf::ForOp::create(builder, loc, lower, upper,
-                                 emitter.index(step));
+  auto loop =
+      scf::ForOp::create(builder, loc, lower, upper, emitter.index(step));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   // The builder of the loop has made a terminator; code goes before it.
@@ -349,8 +350,8 @@ void KernelBuilder::emitRange(const Stage &stage, ArrayRef<Value> leading,
   };
   Value tail = lower;
   int64_t last = isLinear ? product(stage.shape) : stage.shape.back();
-  bool useLanes = (mode == LaneMode::Parallel || mode == LaneMode::Linear) &&
-                  last >= 8;
+  bool useLanes =
+      (mode == LaneMode::Parallel || mode == LaneMode::Linear) && last >= 8;
   if (useLanes) {
     int64_t lanes = kLanes;
     while (lanes > last)

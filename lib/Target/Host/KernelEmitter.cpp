@@ -217,10 +217,12 @@ SmallVector<Value> LanedReduction::mergeLanes(ValueRange state, int64_t lanes) {
       Value whole = cast(value, VectorType::get({2 * half}, element));
       for (auto *part : {&low, &high}) {
         int64_t offset = part == &low ? 0 : half;
-        Value piece = half == 1 ? Value(vector::ExtractOp::create(
-                                      builder, loc, whole, offset))
-                                : Value(vector::ExtractStridedSliceOp::create(
-                                      builder, loc, whole, offset, half, 1));
+        auto lanesOfHalf = llvm::to_vector(llvm::seq(offset, offset + half));
+        Value piece =
+            half == 1
+                ? Value(vector::ExtractOp::create(builder, loc, whole, offset))
+                : Value(vector::ShuffleOp::create(builder, loc, whole, whole,
+                                                  lanesOfHalf));
         part->push_back(
             half == 1 ? piece
                       : cast(piece, RankedTensorType::get({half}, element)));
@@ -244,8 +246,7 @@ SmallVector<Value> LanedReduction::build() {
   if (main > 0) {
     emitter.setLanes(lanes);
     graph::ElementBuilder tiles = emitter.elements();
-    SmallVector<Value> wide =
-        nest(0, 0, main, lanes, op.buildIdentity(tiles));
+    SmallVector<Value> wide = nest(0, 0, main, lanes, op.buildIdentity(tiles));
     state = mergeLanes(wide, lanes);
   }
   if (main < last)

@@ -78,7 +78,9 @@ public:
   graph::ElementBuilder elements() { return {builder, loc, carrier}; }
 
   /// The leading index values of the current row, as scalars.
-  void setRow(mlir::ValueRange index) { row.assign(index.begin(), index.end()); }
+  void setRow(mlir::ValueRange index) {
+    row.assign(index.begin(), index.end());
+  }
 
   /// scalar, for all lanes.
   mlir::Value splat(mlir::Value scalar);

@@ -35,8 +35,8 @@ Value KernelEmitter::laneIndex(Value first, int64_t divisor) {
   SmallVector<Attribute> numbers;
   for (int64_t lane = 0; lane < lanes; ++lane)
     numbers.push_back(builder.getIndexAttr(lane));
-  Value steps = arith::ConstantOp::create(builder, loc,
-                                          DenseElementsAttr::get(type, numbers));
+  Value steps = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, numbers));
   Value tile = arith::AddIOp::create(builder, loc, splat(first), steps);
   laneForms[tile] = {true, 1, divisor};
   firstLanes[tile] = first;
@@ -53,7 +53,9 @@ static std::optional<int64_t> splatConstant(Value value) {
   return dense.getSplatValue<APInt>().getSExtValue();
 }
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
 
 LaneForm KernelEmitter::laneForm(Value value) {
   if (auto known = laneForms.find(value); known != laneForms.end())
@@ -94,8 +96,8 @@ LaneForm KernelEmitter::laneForm(Value value) {
     int64_t common = std::gcd(lhs.divisor, divisor);
     // Lane 0 is a multiple of `common`; if the lanes end before the next
     // multiple, all have one quotient.
-    bool oneQuotient = lhs.isAffine && lhs.stride >= 0 &&
-                       lhs.stride * (lanes - 1) < common;
+    bool oneQuotient =
+        lhs.isAffine && lhs.stride >= 0 && lhs.stride * (lanes - 1) < common;
     if (lhs.isAffine && lhs.stride == 0)
       form = {true, 0, isRem ? common : 1};
     else if (oneQuotient)

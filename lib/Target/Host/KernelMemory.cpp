@@ -59,8 +59,8 @@ Value KernelEmitter::asTile(Value vector) {
 
 void KernelEmitter::setLinear(Value linear, ValueRange index,
                               ArrayRef<int64_t> shape) {
-  linears.push_back({linear, SmallVector<Value>(index),
-                     SmallVector<int64_t>(shape)});
+  linears.push_back(
+      {linear, SmallVector<Value>(index), SmallVector<int64_t>(shape)});
 }
 
 Value KernelEmitter::offsetOf(ValueRange index, ArrayRef<int64_t> shape) {
@@ -73,8 +73,8 @@ Value KernelEmitter::offsetOf(ValueRange index, ArrayRef<int64_t> shape) {
 
 Value KernelEmitter::address(const KernelBuffer &buffer, Type storage,
                              Value offset) {
-  Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                          offset);
+  Value wide =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), offset);
   return LLVM::GEPOp::create(builder, loc, buffer.pointer.getType(), storage,
                              buffer.pointer, ArrayRef<LLVM::GEPArg>{wide});
 }
@@ -125,9 +125,9 @@ Value KernelEmitter::loadStorage(const KernelBuffer &buffer, Value offset,
     Value place = firstLane(offset);
     if (mask) {
       // All lanes read one place, which is good if any lane is wanted.
-      Value inside = arith::CmpIOp::create(builder, loc,
-                                           arith::CmpIPredicate::ult, place,
-                                           index(buffer.elements()));
+      Value inside =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, place,
+                                index(buffer.elements()));
       place = arith::SelectOp::create(builder, loc, inside, place, index(0));
     }
     Value scalar = LLVM::LoadOp::create(
@@ -140,12 +140,11 @@ Value KernelEmitter::loadStorage(const KernelBuffer &buffer, Value offset,
   Value start = address(buffer, storage, firstLane(offset));
   if (!mask)
     return asTile(LLVM::LoadOp::create(builder, loc, type, start, alignment));
-  Value zeros = arith::ConstantOp::create(builder, loc,
-                                          builder.getZeroAttr(type));
-  return asTile(LLVM::MaskedLoadOp::create(builder, loc, type, start,
-                                           asVector(mask), zeros,
-                                           builder.getI32IntegerAttr(alignment),
-                                           UnitAttr()));
+  Value zeros =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return asTile(LLVM::MaskedLoadOp::create(
+      builder, loc, type, start, asVector(mask), zeros,
+      builder.getI32IntegerAttr(alignment), UnitAttr()));
 }
 
 Value KernelEmitter::gather(const KernelBuffer &buffer, Type storage,
@@ -155,9 +154,9 @@ Value KernelEmitter::gather(const KernelBuffer &buffer, Type storage,
   Value wide = arith::IndexCastOp::create(
       builder, loc, eb.type(builder.getI64Type()), offset);
   Type pointers = VectorType::get({lanes}, buffer.pointer.getType());
-  Value places = LLVM::GEPOp::create(builder, loc, pointers, storage,
-                                     buffer.pointer,
-                                     ArrayRef<LLVM::GEPArg>{asVector(wide)});
+  Value places =
+      LLVM::GEPOp::create(builder, loc, pointers, storage, buffer.pointer,
+                          ArrayRef<LLVM::GEPArg>{asVector(wide)});
   auto type = VectorType::get({lanes}, storage);
   Value zeros =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));

@@ -40,15 +40,15 @@ static constexpr double kLog[] = {2.0000000000000004,  0.6666666666655285,
                                   0.16837813568898644};
 // erf(x) / x in x^2 for |x| <= 1, relative error 2e-14.
 static constexpr double kErfSmall[] = {
-    1.128379167095494,      -0.37612638902808615,   0.11283791658548713,
-    -0.026866169050599326,  0.0052239671935439,     -0.0008547933736519633,
+    1.128379167095494,      -0.37612638902808615,    0.11283791658548713,
+    -0.026866169050599326,  0.0052239671935439,      -0.0008547933736519633,
     0.00012046261269779797, -1.4795031400662045e-05, 1.5306373163641084e-06,
     -1.0469110332151208e-07};
 // -log(erfc(x)) for 1 <= x <= 4, error of erfc 1e-11.
 static constexpr double kErfLarge[] = {
     -5.1718111249494306e-05, 1.1287147503153754,     0.6356434308213991,
     0.10444645407300959,     -0.020985591939115724,  0.0011464253087465433,
-    0.0011011277438251712,   -0.0005233060846233995, 0.0001338132458793665,
+    0.0011013277438251712,   -0.0005233060846233995, 0.0001338132458793665,
     -2.2362888676272304e-05, 2.4418213125514962e-06, -1.5914486101492174e-07,
     4.712489658642959e-09};
 
@@ -83,7 +83,9 @@ public:
   Value div(Value a, Value b) { return make<arith::DivFOp>(a, b); }
   Value fma(Value a, Value b, Value c) { return make<math::FmaOp>(a, b, c); }
   Value abs(Value a) { return make<math::AbsFOp>(a); }
-  Value copySign(Value a, Value sign) { return make<math::CopySignOp>(a, sign); }
+  Value copySign(Value a, Value sign) {
+    return make<math::CopySignOp>(a, sign);
+  }
   Value select(Value condition, Value a, Value b) {
     return make<arith::SelectOp>(condition, a, b);
   }
@@ -116,14 +118,15 @@ public:
 };
 } // namespace
 
-// Adding it rounds to an integer, which is then in the low bits of the mantissa.
+// Adding it rounds to an integer, which is then in the low bits of the
+// mantissa.
 static constexpr double kRound = 0x1.8p52;
 
 namespace {
 /// x = n ln(2) + r.
 struct Reduced {
-  Value power;  // 2^n
-  Value expm1;  // expm1(r)
+  Value power; // 2^n
+  Value expm1; // expm1(r)
 };
 } // namespace
 
@@ -163,8 +166,8 @@ static Value buildExp2(Coder &code, Value x) {
 /// Keeps its relative accuracy near 0, where n = 0.
 static Value buildExpm1(Coder &code, Value x) {
   Reduced parts = reduceE(code, x);
-  Value result = code.fma(parts.power, parts.expm1,
-                          code.sub(parts.power, code.real(1)));
+  Value result =
+      code.fma(parts.power, parts.expm1, code.sub(parts.power, code.real(1)));
   return code.copySign(result, x);
 }
 
@@ -189,11 +192,10 @@ static Value buildCosh(Coder &code, Value x) {
 static Value buildErf(Coder &code, Value x) {
   Value magnitude = code.clamp(code.abs(x), 0, 4);
   Value small = code.mul(
-      magnitude,
-      code.polynomial(kErfSmall, code.mul(magnitude, magnitude)));
+      magnitude, code.polynomial(kErfSmall, code.mul(magnitude, magnitude)));
   Value exponent = code.polynomial(kErfLarge, magnitude);
-  Value large = code.sub(code.real(1),
-                         buildExp(code, code.mul(exponent, code.real(-1))));
+  Value large =
+      code.sub(code.real(1), buildExp(code, code.mul(exponent, code.real(-1))));
   Value isSmall =
       code.compare(arith::CmpFPredicate::OLE, magnitude, code.real(1));
   return code.copySign(code.select(isSmall, small, large), x);
@@ -213,15 +215,13 @@ static LogParts splitLog(Coder &code, Value x) {
       code.make<arith::SubIOp>(code.bits(x), code.integer(kSqrtHalf));
   Value n = code.make<arith::ShRSIOp>(offset, code.integer(52));
   Value exponentBits = code.make<arith::ShLIOp>(n, code.integer(52));
-  Value m = code.fromBits(
-      code.make<arith::SubIOp>(code.bits(x), exponentBits));
+  Value m = code.fromBits(code.make<arith::SubIOp>(code.bits(x), exponentBits));
   uint64_t round = llvm::bit_cast<uint64_t>(kRound);
   Value exponent =
       code.sub(code.fromBits(code.make<arith::AddIOp>(n, code.integer(round))),
                code.real(kRound));
   Value s = code.div(code.sub(m, code.real(1)), code.add(m, code.real(1)));
-  return {exponent,
-          code.mul(s, code.polynomial(kLog, code.mul(s, s)))};
+  return {exponent, code.mul(s, code.polynomial(kLog, code.mul(s, s)))};
 }
 
 /// `result` where x is positive and finite, the logarithm's limits elsewhere.
@@ -238,8 +238,8 @@ static Value fixLog(Coder &code, Value x, Value result) {
 
 static Value buildLog(Coder &code, Value x) {
   LogParts parts = splitLog(code, x);
-  Value result = code.fma(parts.exponent, code.real(std::numbers::ln2),
-                          parts.mantissaLog);
+  Value result =
+      code.fma(parts.exponent, code.real(std::numbers::ln2), parts.mantissaLog);
   return fixLog(code, x, result);
 }
 
@@ -255,8 +255,8 @@ static Value buildLog1p(Coder &code, Value x) {
   Value u = code.add(x, code.real(1));
   Value lost = code.sub(x, code.sub(u, code.real(1)));
   LogParts parts = splitLog(code, u);
-  Value result = code.fma(parts.exponent, code.real(std::numbers::ln2),
-                          parts.mantissaLog);
+  Value result =
+      code.fma(parts.exponent, code.real(std::numbers::ln2), parts.mantissaLog);
   result = code.add(result, code.div(lost, u));
   Value isZero = code.compare(arith::CmpFPredicate::OEQ, x, code.real(0));
   return code.select(isZero, x, fixLog(code, u, result));

@@ -118,7 +118,9 @@ SmallVector<Stage> Planner::run() {
   llvm::SmallSetVector<Value, 8> outputs(region.outputs.begin(),
                                          region.outputs.end());
   for (Value output : outputs) {
-    if (staged.contains(output) || !isInside(output))
+    // Constants are in memory already.
+    if (staged.contains(output) || !isInside(output) ||
+        output.getDefiningOp<graph::ConstantOp>())
       continue;
     ArrayRef<int64_t> shape = shapeOf(output);
     Stage *home = nullptr;

@@ -35,10 +35,10 @@ using namespace fusec;
 using namespace fusec::host;
 
 void host::registerDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, graph::GraphDialect, LLVM::LLVMDialect,
-                  math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
-                  vector::VectorDialect>();
+  registry
+      .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              graph::GraphDialect, LLVM::LLVMDialect, math::MathDialect,
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -63,8 +63,8 @@ static void retype(Operation *op) {
   if (!constant)
     return;
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-  auto tile = dense ? dyn_cast<RankedTensorType>(dense.getType())
-                    : RankedTensorType();
+  auto tile =
+      dense ? dyn_cast<RankedTensorType>(dense.getType()) : RankedTensorType();
   if (!tile)
     return;
   auto type = cast<ShapedType>(vectorOf(tile));
@@ -79,8 +79,7 @@ void host::tilesToVectors(ModuleOp module) {
     if (isa<tensor::SplatOp>(op)) {
       OpBuilder builder(op);
       Value vector = vector::BroadcastOp::create(
-          builder, op->getLoc(), op->getResult(0).getType(),
-          op->getOperand(0));
+          builder, op->getLoc(), op->getResult(0).getType(), op->getOperand(0));
       op->getResult(0).replaceAllUsesWith(vector);
       replaced.push_back(op);
     }

@@ -1,6 +1,7 @@
 //===- GraphTest.cpp - whole graphs on the host ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Graph/IR/Graph.h"
 #include "../Reference/ReferenceTestUtils.h"
 #include "HostHarness.h"
 #include "fusec/Runtime/Host/HostDevice.h"
@@ -25,79 +26,132 @@ static HostTensor noise(DType dtype, std::vector<int64_t> shape,
   return tensor;
 }
 
-/// The largest |host - f64 evaluation| over the largest |f64 evaluation|.
-static double relativeError(const HostTensor &actual, const HostTensor &wide) {
+/// The largest |actual - expected| over the largest |expected|.
+static double relativeError(const HostTensor &actual,
+                            llvm::ArrayRef<double> expected) {
   double error = 0, scale = 0;
-  for (int64_t i = 0, e = wide.elements(); i < e; ++i) {
-    error = std::max(error, std::fabs(actual.getF64(i) - wide.getF64(i)));
-    scale = std::max(scale, std::fabs(wide.getF64(i)));
+  for (auto [i, value] : llvm::enumerate(expected)) {
+    error = std::max(error, std::fabs(actual.getF64(i) - value));
+    scale = std::max(scale, std::fabs(value));
   }
   return scale > 0 ? error / scale : error;
 }
 
-/// Runs `text` on the host in all ways and compares with an evaluation in f64.
+/// Puts all ops of the function in one region.
+static void fuseAll(mlir::func::FuncOp function) {
+  mlir::Block &block = function.getBody().front();
+  mlir::Operation *terminator = block.getTerminator();
+  mlir::OpBuilder builder(terminator);
+  std::vector<mlir::Operation *> ops;
+  for (mlir::Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  auto fusion = graph::FusionOp::create(builder, function.getLoc(),
+                                        terminator->getOperandTypes(),
+                                        function.getArguments());
+  mlir::Block &body = fusion.getBody().emplaceBlock();
+  mlir::IRMapping mapping;
+  for (mlir::Value argument : function.getArguments())
+    mapping.map(argument,
+                body.addArgument(argument.getType(), argument.getLoc()));
+  builder.setInsertionPointToStart(&body);
+  for (mlir::Operation *op : ops)
+    builder.clone(*op, mapping);
+  std::vector<mlir::Value> yielded;
+  for (mlir::Value value : terminator->getOperands())
+    yielded.push_back(mapping.lookup(value));
+  graph::YieldOp::create(builder, function.getLoc(), yielded);
+  terminator->setOperands(fusion->getResults());
+  for (mlir::Operation *op : llvm::reverse(ops))
+    op->erase();
+}
+
+/// Runs `text` on the host in all ways, op by op and as one region, and
+/// compares its results with `expected`.
 static void checkGraph(const std::string &text,
-                       const std::vector<HostTensor> &inputs, double bound) {
-  Graph graph(text);
-  reference::EvaluateOptions wideOptions;
-  wideOptions.wide = true;
-  std::vector<HostTensor> wide = run(graph, inputs, wideOptions);
-  auto module = graph.function()->getParentOfType<mlir::ModuleOp>();
-  for (bool vectorize : {true, false})
-    for (bool exact : {false, true}) {
+                       const std::vector<HostTensor> &inputs,
+                       const std::vector<std::vector<double>> &expected,
+                       double bound) {
+  Graph graph(text), fused(text);
+  fuseAll(fused.function());
+  for (Graph *form : {&graph, &fused})
+    for (unsigned ways = 0; ways < 4; ++ways) {
+      bool exact = ways & 1, vectorize = !(ways & 2);
       CompileOptions options{exact, vectorize};
+      auto module = form->function()->getParentOfType<mlir::ModuleOp>();
       auto actual = runOnHost(module, inputs, options);
       ASSERT_TRUE(bool(actual)) << llvm::toString(actual.takeError());
-      ASSERT_EQ(actual->size(), wide.size());
-      for (auto [got, want] : llvm::zip(*actual, wide)) {
-        ASSERT_EQ(got.elements(), want.elements());
+      ASSERT_EQ(actual->size(), expected.size());
+      for (auto [got, want] : llvm::zip(*actual, expected)) {
+        ASSERT_EQ(got.elements(), int64_t(want.size()));
         EXPECT_LE(relativeError(got, want), bound)
             << text << "\nvectorize " << vectorize << " exact " << exact;
       }
     }
 }
 
-static std::string fusionSoftmax(int64_t rows, int64_t columns) {
+/// Softmax of rows in f64.
+static std::vector<double> softmaxOf(const HostTensor &x) {
+  int64_t rows = x.shape[0], columns = x.shape[1];
+  std::vector<double> result(rows * columns);
+  for (int64_t r = 0; r < rows; ++r) {
+    double most = -HUGE_VAL, sum = 0;
+    for (int64_t c = 0; c < columns; ++c)
+      most = std::max(most, x.getF64(r * columns + c));
+    for (int64_t c = 0; c < columns; ++c)
+      sum += std::exp(x.getF64(r * columns + c) - most);
+    for (int64_t c = 0; c < columns; ++c)
+      result[r * columns + c] =
+          std::exp(x.getF64(r * columns + c) - most) / sum;
+  }
+  return result;
+}
+
+/// tanh(a b + bias) in f64.
+static std::vector<double> denseOf(const HostTensor &a, const HostTensor &b,
+                                   const HostTensor &bias, bool transposed) {
+  int64_t m = a.shape[0], k = a.shape[1], n = bias.shape[0];
+  std::vector<double> result;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = bias.getF64(j);
+      for (int64_t l = 0; l < k; ++l)
+        sum +=
+            a.getF64(i * k + l) * b.getF64(transposed ? j * k + l : l * n + j);
+      result.push_back(std::tanh(sum));
+    }
+  return result;
+}
+
+static std::string softmaxText(int64_t rows, int64_t columns) {
   std::string full = typeText(DType::F32, {rows, columns}),
               row = typeText(DType::F32, {rows});
-  return "func.func @f(%x: " + full + ") -> " + full +
-         " {\n%r = graph.fusion(%a = %x) : (" + full + ") -> " + full +
-         " {\n"
-         "%m = graph.reduce max %a [1] : " + full + " -> " + row +
+  return "func.func @f(%a: " + full + ") -> " + full +
+         " {\n%m = graph.reduce max %a [1] : " + full + " -> " + row +
          "\n%mb = graph.broadcast %m [0] : " + row + " -> " + full +
          "\n%d = graph.sub %a, %mb : " + full +
          "\n%e = graph.exp %d : " + full +
          "\n%s = graph.reduce sum %e [1] : " + full + " -> " + row +
          "\n%sb = graph.broadcast %s [0] : " + row + " -> " + full +
-         "\n%q = graph.div %e, %sb : " + full +
-         "\ngraph.yield %q : " + full + "\n}\nreturn %r : " + full + "\n}";
+         "\n%q = graph.div %e, %sb : " + full + "\nreturn %q : " + full + "\n}";
 }
 
 TEST(HostGraph, SoftmaxRegion) {
   // The sum of n terms in f32 and a handful of roundings: far below n ulp.
   for (int64_t rows : {0, 1, 3, 17, 64})
-    for (int64_t columns : {1, 2, 31, 32, 33, 127, 1023, 1024, 1025})
-      checkGraph(fusionSoftmax(rows, columns),
-                 {noise(DType::F32, {rows, columns})},
+    for (int64_t columns : {1, 2, 31, 32, 33, 127, 1023, 1024, 1025}) {
+      HostTensor x = noise(DType::F32, {rows, columns});
+      checkGraph(softmaxText(rows, columns), {x}, {softmaxOf(x)},
                  (8 + std::sqrt(double(columns))) * 0x1p-24);
+    }
 }
 
 TEST(HostGraph, CompositesDecompose) {
   std::string type = typeText(DType::F32, {5, 77});
-  for (const char *op : {"graph.softmax %0 [1]", "graph.gelu %0 erf"}) {
-    Graph probe({type}, type,
-                std::string(op).find("gelu") == std::string::npos
-                    ? "graph.softmax %0 [1] : " + type
-                    : "graph.silu %0 : " + type);
-    auto module = probe.function()->getParentOfType<mlir::ModuleOp>();
-    HostTensor x = noise(DType::F32, {5, 77});
-    reference::EvaluateOptions wide;
-    wide.wide = true;
-    std::vector<HostTensor> expected = run(probe, {x}, wide);
-    auto actual = runOnHost(module, {x});
-    ASSERT_TRUE(bool(actual)) << llvm::toString(actual.takeError());
-    EXPECT_LE(relativeError((*actual)[0], expected[0]), 16 * 0x1p-24);
-  }
+  HostTensor x = noise(DType::F32, {5, 77});
+  checkGraph("func.func @f(%a: " + type + ") -> " + type +
+                 " {\n%r = graph.softmax %a [1] : " + type +
+                 "\nreturn %r : " + type + "\n}",
+             {x}, {softmaxOf(x)}, 17 * 0x1p-24);
 }
 
 static std::string contractText(DType dtype, int64_t m, int64_t k, int64_t n,
@@ -106,17 +160,16 @@ static std::string contractText(DType dtype, int64_t m, int64_t k, int64_t n,
               b = typeText(dtype, transposed ? std::vector<int64_t>{n, k}
                                              : std::vector<int64_t>{k, n}),
               c = typeText(dtype, {m, n}), v = typeText(dtype, {n});
-  return "func.func @f(%x: " + a + ", %y: " + b + ", %z: " + v + ") -> " + c +
-         " {\n%r = graph.fusion(%a = %x, %b = %y, %c = %z) : (" + a + ", " + b +
-         ", " + v + ") -> " + c + " {\n%p = graph.contract %a, %b batch [] x []" +
-         " contract [1] x [" + (transposed ? "1" : "0") + "] : " + a + ", " +
-         b + " -> " + c + "\n%w = graph.broadcast %c [1] : " + v + " -> " + c +
+  return "func.func @f(%a: " + a + ", %b: " + b + ", %c: " + v + ") -> " + c +
+         " {\n%p = graph.contract %a, %b batch [] x []" + " contract [1] x [" +
+         (transposed ? "1" : "0") + "] : " + a + ", " + b + " -> " + c +
+         "\n%w = graph.broadcast %c [1] : " + v + " -> " + c +
          "\n%s = graph.add %p, %w : " + c + "\n%t = graph.tanh %s : " + c +
-         "\ngraph.yield %t : " + c + "\n}\nreturn %r : " + c + "\n}";
+         "\nreturn %t : " + c + "\n}";
 }
 
 TEST(HostGraph, ContractWithEpilogue) {
-  int64_t sizes[][3] = {{1, 1, 1},   {3, 5, 7},   {31, 33, 32}, {64, 0, 5},
+  int64_t sizes[][3] = {{1, 1, 1},     {3, 5, 7},     {31, 33, 32}, {64, 0, 5},
                         {17, 129, 65}, {2, 1025, 31}, {40, 64, 96}};
   for (auto [m, k, n] : sizes)
     for (bool transposed : {false, true}) {
@@ -125,27 +178,29 @@ TEST(HostGraph, ContractWithEpilogue) {
         std::swap(b[0], b[1]);
       // Products up to 4 summed k times, before a tanh that shrinks errors.
       double sum = 4.0 * (k + 1) * 0x1p-24 * std::sqrt(k + 1.0);
-      checkGraph(contractText(DType::F32, m, k, n, transposed),
-                 {noise(DType::F32, {m, k}), noise(DType::F32, b, 2),
-                  noise(DType::F32, {n}, 3)},
-                 sum + 0x1p-22);
-      checkGraph(contractText(DType::F16, m, k, n, transposed),
-                 {noise(DType::F16, {m, k}), noise(DType::F16, b, 2),
-                  noise(DType::F16, {n}, 3)},
-                 sum + 0x1p-9 * std::sqrt(k + 1.0) * 4);
+      for (DType dtype : {DType::F32, DType::F16, DType::BF16}) {
+        HostTensor x = noise(dtype, {m, k}), y = noise(dtype, b, 2),
+                   z = noise(dtype, {n}, 3);
+        // Exact mode rounds the sum, of up to 4 sqrt(k), to the type.
+        double unit = std::ldexp(1.0, -int(precisionBits(dtype)));
+        checkGraph(contractText(dtype, m, k, n, transposed), {x, y, z},
+                   {denseOf(x, y, z, transposed)},
+                   sum + 8 * unit * std::sqrt(k + 1.0));
+      }
     }
 }
 
 TEST(HostGraph, ThreadsDoNotChangeResults) {
-  Graph graph(fusionSoftmax(301, 1023));
+  Graph graph(softmaxText(301, 1023));
+  fuseAll(graph.function());
   auto module = graph.function()->getParentOfType<mlir::ModuleOp>();
   HostTensor x = noise(DType::F32, {301, 1023});
   auto program = compileForHost(module);
   ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
   std::vector<HostTensor> first;
   for (unsigned threads : {1, 2, 3, 8}) {
-    auto results = host::test::runProgram(
-        *program, {x}, runtime::createHostDevice({threads}));
+    auto results = host::test::runProgram(*program, {x},
+                                          runtime::createHostDevice({threads}));
     ASSERT_TRUE(bool(results)) << llvm::toString(results.takeError());
     if (first.empty())
       first = *results;
@@ -156,9 +211,8 @@ TEST(HostGraph, ThreadsDoNotChangeResults) {
 TEST(HostGraph, EqualRegionsCompileOnce) {
   std::string type = typeText(DType::F32, {64});
   Graph graph("func.func @f(%x: " + type + ") -> " + type +
-              " {\n%a = graph.tanh %x : " + type +
-              "\n%b = graph.tanh %a : " + type + "\nreturn %b : " + type +
-              "\n}");
+              " {\n%a = graph.tanh %x : " + type + "\n%b = graph.tanh %a : " +
+              type + "\nreturn %b : " + type + "\n}");
   auto module = graph.function()->getParentOfType<mlir::ModuleOp>();
   auto program = compileForHost(module);
   ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
@@ -172,20 +226,20 @@ TEST(HostGraph, OutputsOfAllKinds) {
   checkGraph("func.func @f(%x: " + type + ") -> (" + type + ", " + type + ", " +
                  type + ", " + type + ", " + type + ") {\n" +
                  "%c = graph.constant dense<[1.0, 2.0, 3.0]> : " + type +
-                 "\n%r:2 = graph.fusion(%a = %x) : (" + type + ") -> (" + type +
-                 ", " + type + ") {\n" +
-                 "%k = graph.constant dense<[4.0, 5.0, 6.0]> : " + type +
-                 "\n%s = graph.add %a, %k : " + type +
-                 "\n%t = graph.mul %s, %a : " + type + "\ngraph.yield %s, %t : " +
-                 type + ", " + type + "\n}\nreturn %x, %c, %r#0, %r#1, %r#0 : " +
-                 type + ", " + type + ", " + type + ", " + type + ", " + type +
-                 "\n}",
-             {noise(DType::F32, {3})}, 4 * 0x1p-24);
+                 "\n%k = graph.constant dense<4.0> : " + type +
+                 "\n%s = graph.add %x, %c : " + type +
+                 "\n%t = graph.mul %s, %k : " + type +
+                 "\nreturn %x, %c, %s, %t, %s : " + type + ", " + type + ", " +
+                 type + ", " + type + ", " + type + "\n}",
+             {reals(DType::F32, {3}, {0.5, 1, 2})},
+             {{0.5, 1, 2}, {1, 2, 3}, {1.5, 3, 5}, {6, 12, 20}, {1.5, 3, 5}},
+             0);
 }
 
 TEST(HostGraph, DynamicShapesAreRefused) {
-  Graph graph("func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
-              "%r = graph.abs %x : tensor<?xf32>\nreturn %r : tensor<?xf32>\n}");
+  Graph graph(
+      "func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+      "%r = graph.abs %x : tensor<?xf32>\nreturn %r : tensor<?xf32>\n}");
   auto program =
       compileForHost(graph.function()->getParentOfType<mlir::ModuleOp>());
   ASSERT_FALSE(bool(program));

@@ -61,8 +61,7 @@ host::test::runOnHost(mlir::ModuleOp module, llvm::ArrayRef<HostTensor> inputs,
 Expected<std::vector<HostTensor>>
 reference::test::interpretElements(mlir::Operation *op,
                                    llvm::ArrayRef<HostTensor> operands) {
-  return host::test::runOnHost(op->getParentOfType<mlir::ModuleOp>(),
-                               operands);
+  return host::test::runOnHost(op->getParentOfType<mlir::ModuleOp>(), operands);
 }
 
 void reference::test::expectElementsMatch(mlir::Operation *op,

@@ -10,7 +10,6 @@
 #include "HostMath.h"
 #include "ThreadPool.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 
 #include <cfenv>
@@ -104,6 +103,9 @@ HostDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
     if (!problem.empty())
       return llvm::createStringError(problem);
 
+  // The session says what is wrong (a symbol that does not exist), the look-up
+  // only that something is. Outlives the session.
+  std::string report;
   auto module = std::make_unique<HostModule>();
   auto jit = createJit();
   if (!jit)
@@ -112,22 +114,15 @@ HostDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
   for (Object &object : objects)
     if (Error error = module->jit->addObjectFile(std::move(object)))
       return std::move(error);
-  // The session says what is wrong (a symbol that does not exist), the look-up
-  // only that something is.
-  std::string report;
-  module->jit->getExecutionSession().setErrorReporter([&](Error error) {
-    report += llvm::toString(std::move(error));
-  });
-  auto quiet = llvm::make_scope_exit([&] {
-    module->jit->getExecutionSession().setErrorReporter(
-        [](Error error) { llvm::consumeError(std::move(error)); });
-  });
+  llvm::orc::ExecutionSession &session = module->jit->getExecutionSession();
+  session.setErrorReporter(
+      [&](Error error) { report += llvm::toString(std::move(error)); });
   for (const Kernel &kernel : kernels) {
     auto address = module->jit->lookup(kernel.entry);
     if (!address) {
       std::string problem = llvm::toString(address.takeError());
-      return llvm::createStringError("kernel '" + kernel.entry + "': " +
-                                     report + "; " + problem);
+      return llvm::createStringError("kernel '" + kernel.entry +
+                                     "': " + report + "; " + problem);
     }
     HostKernel loaded;
     loaded.entry = kernel.entry;
@@ -135,6 +130,8 @@ HostDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
     loaded.function = address->toPtr<Entry *>();
     module->kernels.push_back(std::move(loaded));
   }
+  session.setErrorReporter(
+      [](Error error) { llvm::consumeError(std::move(error)); });
   return module;
 }
 

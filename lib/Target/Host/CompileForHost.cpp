@@ -298,9 +298,31 @@ Error Compiler::lowerEvaluated(Operation *op) {
   return Error::success();
 }
 
+/// Steps of a search per result element from which the evaluator's linear
+/// algorithms win over looking through all of them.
+static constexpr int64_t kMaxSearch = 256;
+
+/// True if `op` is, or holds, an op that looks through many elements for each
+/// of its own (scatter, cumulative).
+static bool searchesLong(Operation *op) {
+  return op
+      ->walk([](graph::FusibleOpInterface inner) {
+        if (inner.getFusionRole() != graph::FusionRole::search)
+          return WalkResult::advance();
+        int64_t steps = 1;
+        for (int64_t size : inner.getIterationSpace().reduced)
+          steps = std::min(steps * size, kMaxSearch + 1);
+        return steps > kMaxSearch ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 Error Compiler::lower(Operation *op) {
   if (isa<graph::ConstantOp>(op))
     return Error::success();
+  if (searchesLong(op))
+    return lowerEvaluated(op);
   RegionBody region;
   auto fusion = dyn_cast<graph::FusionOp>(op);
   if (!fusion) {

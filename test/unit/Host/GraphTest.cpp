@@ -137,8 +137,8 @@ static std::string softmaxText(int64_t rows, int64_t columns) {
 
 TEST(HostGraph, SoftmaxRegion) {
   // The sum of n terms in f32 and a handful of roundings: far below n ulp.
-  for (int64_t rows : {0, 1, 3, 17, 64})
-    for (int64_t columns : {1, 2, 31, 32, 33, 127, 1023, 1024, 1025}) {
+  for (int64_t rows : {0, 1, 17})
+    for (int64_t columns : {1, 31, 32, 33, 1023, 1025}) {
       HostTensor x = noise(DType::F32, {rows, columns});
       checkGraph(softmaxText(rows, columns), {x}, {softmaxOf(x)},
                  (8 + std::sqrt(double(columns))) * 0x1p-24);
@@ -234,6 +234,50 @@ TEST(HostGraph, OutputsOfAllKinds) {
              {reals(DType::F32, {3}, {0.5, 1, 2})},
              {{0.5, 1, 2}, {1, 2, 3}, {1.5, 3, 5}, {6, 12, 20}, {1.5, 3, 5}},
              0);
+}
+
+TEST(HostGraph, EvaluatorRunsControlFlow) {
+  // Doubles %x while %n > 0; reads a value from above.
+  Graph graph(R"(
+func.func @f(%n: tensor<i32>, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %one = graph.constant dense<1> : tensor<i32>
+  %y = graph.add %x, %x : tensor<2xf32>
+  %r:2 = graph.while (%n, %y) max_trips = 9 : (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>) {
+  ^bb0(%i: tensor<i32>, %v: tensor<2xf32>):
+    %more = graph.compare ge %i, %one : tensor<i32>
+    graph.yield %more : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i32>, %v: tensor<2xf32>):
+    %next = graph.sub %i, %one : tensor<i32>
+    %twice = graph.add %v, %v : tensor<2xf32>
+    graph.yield %next, %twice : tensor<i32>, tensor<2xf32>
+  }
+  %z = graph.neg %r#1 : tensor<2xf32>
+  return %z : tensor<2xf32>
+})");
+  std::optional<runtime::Program> program;
+  {
+    auto module = graph.function()->getParentOfType<mlir::ModuleOp>();
+    auto compiled = compileForHost(module);
+    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+    program = std::move(*compiled);
+  }
+  auto results = host::test::runProgram(
+      std::move(*program),
+      {wholes(DType::I32, {}, {3}), reals(DType::F32, {2}, {1, -0.5})});
+  ASSERT_TRUE(bool(results)) << llvm::toString(results.takeError());
+  EXPECT_EQ(asReals((*results)[0]), (std::vector<double>{-16, 8}));
+}
+
+TEST(HostGraph, LongSearchesAreEvaluated) {
+  std::string type = typeText(DType::I32, {2000});
+  Graph graph({type}, type, "graph.cumulative sum %0 dimension = 0 : " + type);
+  HostTensor ones = wholes(DType::I32, {2000}, std::vector<int64_t>(2000, 1));
+  auto results =
+      runOnHost(graph.function()->getParentOfType<mlir::ModuleOp>(), {ones});
+  ASSERT_TRUE(bool(results)) << llvm::toString(results.takeError());
+  EXPECT_EQ((*results)[0].getI64(0), 1);
+  EXPECT_EQ((*results)[0].getI64(1999), 2000);
 }
 
 TEST(HostGraph, DynamicShapesAreRefused) {

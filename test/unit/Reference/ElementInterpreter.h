@@ -4,6 +4,9 @@
 // The scalar code of a fusible op, verified and interpreted element by element
 // with the folders of arith: a fold that fails (a conversion out of range, a
 // division by zero) is undefined behaviour in that code and an error here.
+//
+// The tests of the host target implement these functions too, by running the
+// op there (test/unit/Host/HostHarness.cpp), and so reuse the cases.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_TEST_UNIT_REFERENCE_ELEMENTINTERPRETER_H
 #define FUSEC_TEST_UNIT_REFERENCE_ELEMENTINTERPRETER_H

@@ -20,10 +20,12 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::host;
 
-/// Lanes of elementwise code: two AVX-512 registers of f32, four of AVX2.
+/// Lanes along results: two AVX-512 registers of f32, four of AVX2.
 static constexpr int64_t kLanes = 32;
+/// Lanes of what is left of a row.
+static constexpr int64_t kTailLanes = 8;
 /// Lanes of sums along the last dimension: enough chains to hide the latency.
-static constexpr int64_t kReductionLanes = 64;
+static constexpr int64_t kReductionLanes = 32;
 /// Work of a block in element operations: about 20 µs.
 static constexpr int64_t kBlockWork = 32768;
 /// Rows below which a kernel of several stages leaves cores idle.
@@ -348,28 +350,31 @@ void KernelBuilder::emitRange(const Stage &stage, ArrayRef<Value> leading,
     }
     emitElements(stage, index);
   };
-  Value tail = lower;
-  int64_t last = isLinear ? product(stage.shape) : stage.shape.back();
-  bool useLanes =
-      (mode == LaneMode::Parallel || mode == LaneMode::Linear) && last >= 8;
-  if (useLanes) {
-    int64_t lanes = kLanes;
-    while (lanes > last)
-      lanes /= 2;
+  // Pieces are multiples of kLanes, so what is left of the whole is left of the
+  // last piece too.
+  int64_t left = isLinear ? product(stage.shape) : stage.shape.back();
+  bool useLanes = mode == LaneMode::Parallel || mode == LaneMode::Linear;
+  for (int64_t lanes : {kLanes, kTailLanes}) {
+    if (!useLanes || left < lanes)
+      continue;
     graph::ElementBuilder eb = emitter.elements();
     Value length = arith::SubIOp::create(builder, loc, upper, lower);
     Value whole = eb.mulIndex(eb.divIndex(length, lanes), lanes);
-    tail = eb.addIndex(lower, whole);
-    forRange(lower, tail, lanes, [&](Value at) {
+    Value middle = eb.addIndex(lower, whole);
+    forRange(lower, middle, lanes, [&](Value at) {
       emitter.setLanes(lanes);
       emitAt(emitter.laneIndex(at, lanes));
       emitter.setLanes(1);
     });
+    lower = middle;
+    left %= lanes;
   }
+  if (useLanes && left == 0)
+    return;
   // Elements of the tail sum in the same order as the others.
   llvm::SaveAndRestore<int64_t> tailLanes(
       emitter.reductionLanes, useLanes ? 1 : emitter.reductionLanes);
-  forRange(tail, upper, 1, emitAt);
+  forRange(lower, upper, 1, emitAt);
 }
 
 void KernelBuilder::emitElements(const Stage &stage, ValueRange index) {

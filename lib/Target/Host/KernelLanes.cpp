@@ -65,6 +65,8 @@ LaneForm KernelEmitter::laneForm(Value value) {
   auto operand = [&](unsigned i) { return laneForm(op->getOperand(i)); };
   if (std::optional<int64_t> number = splatConstant(value)) {
     form = {true, 0, *number == 0 ? int64_t(1) << 32 : std::abs(*number)};
+  } else if (isa_and_nonnull<tensor::SplatOp>(op)) {
+    form = {true, 0, 1}; // made by the loops of a reduction
   } else if (!op || op->getNumRegions() > 0 || op->getNumResults() != 1 ||
              op->getNumOperands() == 0) {
     form = {};
@@ -122,6 +124,8 @@ Value KernelEmitter::firstLane(Value value) {
   if (Value known = firstLanes.lookup(value); known && isVisible(known))
     return known;
   Operation *op = value.getDefiningOp();
+  if (auto splat = dyn_cast<tensor::SplatOp>(op))
+    return splat.getInput();
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = cast<DenseElementsAttr>(constant.getValue());
     auto scalar = cast<TypedAttr>(*dense.getValues<Attribute>().begin());

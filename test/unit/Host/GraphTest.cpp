@@ -190,6 +190,30 @@ TEST(HostGraph, ContractWithEpilogue) {
     }
 }
 
+TEST(HostGraph, LanesReadNeighbours) {
+  // Vector code without scattered reads, whichever way a sum runs.
+  std::string column = typeText(DType::F32, {96}),
+              full = typeText(DType::F32, {64, 96});
+  for (const std::string &text :
+       {contractText(DType::F32, 40, 64, 96, false),
+        contractText(DType::F32, 40, 64, 96, true), softmaxText(40, 96),
+        "func.func @f(%x: " + full + ") -> " + column +
+            " {\n%r = graph.reduce sum %x [0] : " + full + " -> " + column +
+            "\nreturn %r : " + column + "\n}"}) {
+    Graph graph(text);
+    if (text.find("contract") != std::string::npos ||
+        text.find("exp") != std::string::npos)
+      fuseAll(graph.function());
+    auto program =
+        compileForHost(graph.function()->getParentOfType<mlir::ModuleOp>());
+    ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
+    ASSERT_EQ(program->kernels.size(), 1u) << text;
+    const std::string &source = program->kernels[0].source;
+    EXPECT_EQ(source.find("masked.gather"), std::string::npos) << text;
+    EXPECT_NE(source.find("load <32 x float>"), std::string::npos) << text;
+  }
+}
+
 TEST(HostGraph, ThreadsDoNotChangeResults) {
   Graph graph(softmaxText(301, 1023));
   fuseAll(graph.function());

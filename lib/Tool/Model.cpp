@@ -7,6 +7,7 @@
 #include "fusec/Driver/Compile.h"
 #include "fusec/Frontend/Onnx/Import.h"
 #include "fusec/Frontend/Onnx/Reader.h"
+#include "fusec/Frontend/Onnx/TensorData.h"
 #include "fusec/Support/File.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -102,6 +103,22 @@ bool ModelFile::isDynamic(llvm::StringRef name) const {
              llvm::any_of(*input->type.shape,
                           [](const onnx::Dimension &d) { return !d.value; });
   return false;
+}
+
+llvm::Error ModelFile::checkInputTypes() const {
+  if (!onnx)
+    return llvm::Error::success();
+  for (const onnx::ValueInfo *input : openInputs(*onnx)) {
+    if (input->type.kind != onnx::Type::Kind::Tensor)
+      return toolError(ExitCode::Unsupported,
+                       "input " + quoted(input->name) +
+                           ": expected a tensor, found another ONNX type");
+    if (auto dtype = onnx::toDType(input->type.elementType); !dtype)
+      return toolError(ExitCode::Unsupported,
+                       "input " + quoted(input->name) + ": " +
+                           llvm::toString(dtype.takeError()));
+  }
+  return llvm::Error::success();
 }
 
 /// The first dimension of `input` that `bindings` leave open, as an error.
@@ -259,6 +276,8 @@ llvm::Expected<Model> ModelFile::load(const Bindings &bindings) const {
   model.context->loadAllAvailableDialects();
   Diagnostics diagnostics(model.context.get());
   if (isOnnx()) {
+    if (llvm::Error error = checkInputTypes())
+      return error;
     if (llvm::Error error = checkBindings(bindings))
       return error;
     onnx::ImportOptions options;

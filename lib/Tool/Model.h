@@ -51,6 +51,10 @@ public:
   /// True if the declared shape of ONNX input `name` leaves a size open.
   bool isDynamic(llvm::StringRef name) const;
 
+  /// Fails (Unsupported) on inputs that are no tensors or have a type that
+  /// fusec lacks.
+  llvm::Error checkInputTypes() const;
+
   /// Makes the model. Unsized dimensions are an error that names the option
   /// which gives them a size.
   llvm::Expected<Model> load(const Bindings &bindings = {}) const;

@@ -141,6 +141,8 @@ static llvm::Expected<Model> loadFor(const ModelFile &file,
 static llvm::Error runDataSet(const ModelFile &file, StringRef folder,
                               const Settings &settings, StringRef outFolder,
                               Outcome &outcome) {
+  if (llvm::Error error = file.checkInputTypes())
+    return error;
   std::vector<std::string> names = file.onnxInputs();
   auto inputs = readAll(numberedFiles(folder, "input_"));
   if (!inputs)
@@ -256,6 +258,8 @@ struct Tally {
     else
       llvm::outs() << ": " << outcome.message;
     llvm::outs() << '\n';
+    // Whoever waits, or ends the run early, sees what is done.
+    llvm::outs().flush();
   }
 
   int64_t count(ExitCode code) const {

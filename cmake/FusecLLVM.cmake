@@ -26,17 +26,13 @@ include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 # then link the archives by file; the linker takes from them what is used.
 if(NOT FUSEC_LINK_MLIR_DYLIB)
   find_program(FUSEC_LLVM_CONFIG llvm-config-22 llvm-config HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
-  foreach(kind libs system-libs)
-    execute_process(COMMAND ${FUSEC_LLVM_CONFIG} --link-static --${kind} all
-      OUTPUT_VARIABLE FUSEC_LLVM_${kind} OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    separate_arguments(FUSEC_LLVM_${kind} UNIX_COMMAND "${FUSEC_LLVM_${kind}}")
-  endforeach()
-  file(GLOB FUSEC_MLIR_ARCHIVES ${LLVM_LIBRARY_DIR}/libMLIR*.a)
-  list(FILTER FUSEC_MLIR_ARCHIVES EXCLUDE REGEX "Test|CAPI|Runner|ExecutionEngine")
+  execute_process(COMMAND ${FUSEC_LLVM_CONFIG} --link-static --system-libs all
+    OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(libs UNIX_COMMAND "${libs}")
+  file(GLOB archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+  list(FILTER archives EXCLUDE REGEX "libMLIR.*(Test|CAPI|Runner|ExecutionEngine)")
   add_library(FusecStaticMLIR INTERFACE)
-  target_link_directories(FusecStaticMLIR INTERFACE ${LLVM_LIBRARY_DIR})
   target_link_options(FusecStaticMLIR INTERFACE
     -Wl,--gc-sections -Wl,--icf=all -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc)
-  target_link_libraries(FusecStaticMLIR INTERFACE
-    -Wl,--start-group ${FUSEC_MLIR_ARCHIVES} ${FUSEC_LLVM_libs} -Wl,--end-group ${FUSEC_LLVM_system-libs})
+  target_link_libraries(FusecStaticMLIR INTERFACE -Wl,--start-group ${archives} -Wl,--end-group ${libs})
 endif()

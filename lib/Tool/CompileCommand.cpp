@@ -116,10 +116,13 @@ static llvm::Expected<std::string> emit(Model &model,
     return emitKernelIr(model, options, Stage::Tile);
   case Emit::Simt:
     return emitKernelIr(model, options, Stage::Simt);
-  case Emit::Llvm:
-    return toolError(ExitCode::Unsupported,
-                     "the host target is not built into this fusec",
-                     "--emit=cuda shows the kernels for GPUs");
+  case Emit::Llvm: {
+    llvm::Expected<Compiled> compiled = compileForHost(model, options);
+    if (!compiled)
+      return compiled.takeError();
+    llvm::errs() << toText(compiled->summary);
+    return kernelText(compiled->compilation.program);
+  }
   case Emit::Cuda:
   case Emit::StandaloneCuda:
   case Emit::Ptx:

@@ -29,7 +29,7 @@ static void print(const runtime::DeviceReport &report) {
        << device.computeCapability / 10 << '.' << device.computeCapability % 10
        << ", " << device.multiprocessors << " multiprocessors, "
        << bytesText(double(device.memoryBytes)) << '\n';
-  os << "targets without a GPU: emulator, reference\n";
+  os << "targets without a GPU: host, emulator, reference\n";
 }
 
 static llvm::Expected<ExitCode> devices(const Arguments &arguments) {

@@ -9,6 +9,7 @@
 #include "fusec/Frontend/Onnx/Reader.h"
 #include "fusec/Frontend/Onnx/TensorData.h"
 #include "fusec/Support/File.h"
+#include "fusec/Target/Host/CompileForHost.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -270,6 +271,7 @@ static llvm::Error describeFunction(Model &model) {
 llvm::Expected<Model> ModelFile::load(const Bindings &bindings) const {
   DialectRegistry registry;
   driver::registerDialects(registry);
+  host::registerDialects(registry);
   Model model;
   model.context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);

@@ -30,7 +30,7 @@ OptionSpec fusec::tool::targetOptionSpec() {
   return {"target", "TARGET",
           "cuda, host, emulator (GPU kernels on the CPU, every "
           "access\nchecked) or reference (op by op in f64); default: cuda if "
-          "there\nis a GPU, else emulator"};
+          "there\nis a GPU, else host"};
 }
 
 std::vector<OptionSpec> fusec::tool::helpOptionSpecs() {

@@ -4,6 +4,7 @@
 #include "Session.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Reference/Evaluate.h"
+#include "fusec/Target/Host/CompileForHost.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -58,13 +59,59 @@ fusec::tool::compileModel(Model &model, const driver::CompileOptions &options,
   return Compiled{std::move(*compilation), summary};
 }
 
+/// The bytes that each region and each op outside of one moves.
+static int64_t bytesMoved(Model &model) {
+  int64_t bytes = 0;
+  for (Operation &op : model.function().getBody().front()) {
+    if (!isa<graph::FusionOp, graph::FusibleOpInterface>(op) ||
+        isa<graph::ConstantOp>(op))
+      continue;
+    for (Type type : op.getOperandTypes())
+      bytes += bytesOf(type);
+    for (Type type : op.getResultTypes())
+      bytes += bytesOf(type);
+  }
+  return bytes;
+}
+
+llvm::Expected<Compiled>
+fusec::tool::compileForHost(Model &model,
+                            const driver::CompileOptions &options) {
+  Compiled result;
+  if (llvm::Error error = driver::simplifyGraph(*model.module, options))
+    return withCode(ExitCode::Unsupported, std::move(error));
+  countOps(*model.module, result.summary);
+  auto decisions = driver::planGraph(*model.module, options);
+  if (!decisions)
+    return withCode(ExitCode::Unsupported, decisions.takeError());
+  result.compilation.decisions = std::move(*decisions);
+  result.summary.bytesAfter = bytesMoved(model);
+  host::CompileOptions hostOptions;
+  hostOptions.exact = options.numerics == NumericsMode::Exact;
+  auto program = host::compileForHost(*model.module, hostOptions);
+  if (!program)
+    return withCode(ExitCode::Unsupported, program.takeError(),
+                    "--target=reference runs every graph");
+  result.summary.kernels = program->kernels.size();
+  result.summary.launches =
+      llvm::count_if(program->steps, [](const runtime::Step &step) {
+        return std::holds_alternative<runtime::Launch>(step);
+      });
+  result.summary.workspaceBytes = program->workspaceBytes;
+  result.compilation.program = std::move(*program);
+  return result;
+}
+
 llvm::Expected<std::unique_ptr<Session>>
 Session::create(Model model, const Target &target,
                 const driver::CompileOptions &options) {
   std::unique_ptr<Session> session(new Session(std::move(model), target));
   if (target.kind == TargetKind::Reference)
     return session;
-  llvm::Expected<Compiled> compiled = compileModel(session->graph, options, {});
+  llvm::Expected<Compiled> compiled =
+      target.kind == TargetKind::Host
+          ? compileForHost(session->graph, options)
+          : compileModel(session->graph, options, {});
   if (!compiled)
     return compiled.takeError();
   session->code = std::move(*compiled);

@@ -26,10 +26,15 @@ struct Compiled {
   FusionSummary summary;
 };
 
-/// Compiles `model`, which changes. `observer` may be empty.
+/// Compiles `model`, which changes, for GPU kernel text. `observer` may be
+/// empty.
 llvm::Expected<Compiled> compileModel(Model &model,
                                       const driver::CompileOptions &options,
                                       const driver::StageObserver &observer);
+
+/// Compiles `model`, which changes, to LLVM IR for the CPU.
+llvm::Expected<Compiled> compileForHost(Model &model,
+                                        const driver::CompileOptions &options);
 
 /// A model on a target.
 class Session {

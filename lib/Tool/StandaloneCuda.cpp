@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "StandaloneCuda.h"
-#include "fusec/Embedded/GemmSkeleton.h"
 #include "Random.h"
 #include "Target.h"
+#include "fusec/Embedded/GemmSkeleton.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -293,12 +293,12 @@ fusec::tool::standaloneCuda(const Program &program,
   os << "// Made by fusec. Build and run:\n//   nvcc -std=c++17 -fmad=false "
         "-arch="
      << architecture << " -o program program.cu && ./program [SEED]\n"
-     << devicePrelude() << (llvm::any_of(program.kernels,
-                                      [](const runtime::Kernel &kernel) {
-                                        return kernel.usesSkeleton;
-                                      })
-                             ? embedded::kGemmSkeleton
-                             : "")
+     << devicePrelude()
+     << (llvm::any_of(
+             program.kernels,
+             [](const runtime::Kernel &kernel) { return kernel.usesSkeleton; })
+             ? embedded::kGemmSkeleton
+             : "")
      << "\n//===-- Kernels "
         "-----------------------------------------------------------===//\n"
      << kernelText(program) << kHostText << '\n';

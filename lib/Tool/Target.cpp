@@ -7,6 +7,7 @@
 #include "fusec/Embedded/PreludeCuda.h"
 #include "fusec/Runtime/Cuda/CudaDevice.h"
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
+#include "fusec/Runtime/Host/HostDevice.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace fusec;
@@ -65,7 +66,7 @@ static llvm::Expected<Target> openCuda(llvm::StringRef arch) {
   if (!device)
     return toolError(ExitCode::NoDevice, llvm::toString(device.takeError()),
                      "'fusec devices' shows what is there; "
-                     "--target=emulator and --target=reference need no GPU");
+                     "--target=host, emulator and reference need no GPU");
   if (arch.empty() && (*device)->info().computeCapability < 90)
     info = TargetInfo::a100();
   return Target{TargetKind::Cuda, *device, *info};
@@ -82,12 +83,12 @@ llvm::Expected<Target> fusec::tool::openTarget(llvm::StringRef name,
           if (error->code != ExitCode::NoDevice)
             return llvm::Error(std::move(error));
           llvm::errs() << "fusec: note: no GPU (" << error->message
-                       << "); running in the emulator\n";
+                       << "); running on the host\n";
           return llvm::Error::success();
         });
     if (other)
       return other;
-    return openTarget("emulator", arch);
+    return openTarget("host", arch);
   }
   llvm::Expected<TargetKind> kind = parseTarget(name);
   if (!kind)
@@ -99,10 +100,7 @@ llvm::Expected<Target> fusec::tool::openTarget(llvm::StringRef name,
   case TargetKind::Cuda:
     return openCuda(arch);
   case TargetKind::Host:
-    // The host device is opened here once there is one.
-    return toolError(ExitCode::Unsupported,
-                     "the host target is not built into this fusec",
-                     "use --target=emulator or --target=reference");
+    return Target{*kind, runtime::createHostDevice(), *info};
   case TargetKind::Emulator:
     return Target{*kind, runtime::createEmulatorDevice(), *info};
   case TargetKind::Reference:

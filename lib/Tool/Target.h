@@ -15,7 +15,7 @@ namespace fusec::tool {
 enum class TargetKind : uint8_t {
   /// A GPU through the CUDA driver and NVRTC.
   Cuda,
-  /// LLVM code for the CPU.
+  /// LLVM code for the CPU, from the planned graph: no GPU kernels.
   Host,
   /// The CUDA text on the CPU with every access checked.
   Emulator,
@@ -39,7 +39,7 @@ llvm::StringRef name(TargetKind kind);
 llvm::Expected<TargetInfo> targetInfo(llvm::StringRef arch);
 
 /// Opens what `name` says; empty takes CUDA where there is a GPU and otherwise
-/// the emulator, with a note on stderr. `arch` may be empty: that of the
+/// the host, with a note on stderr. `arch` may be empty: that of the
 /// device.
 llvm::Expected<Target> openTarget(llvm::StringRef name, llvm::StringRef arch);
 

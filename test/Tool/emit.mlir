@@ -24,6 +24,9 @@
 // CUDA: FUSEC_KERNEL(k_
 // CUDA: FUSEC_EXPORT(k_
 
+// RUN: fusec compile %S/Inputs/softmax.mlir --emit=llvm | FileCheck %s --check-prefix=LLVM
+// LLVM: define {{.*}}void @
+
 // --exact rounds after every op, so half precision kernels differ.
 // RUN: fusec compile %s -o %t.default && fusec compile %s --exact -o %t.exact && not cmp %t.default %t.exact
 // RUN: fusec compile %s --emit=fused --arch=sm_80 | FileCheck %s --check-prefix=A100

@@ -3,6 +3,7 @@
 #
 #   add_fusec_tablegen(<target> <file.td> <gen-flag> <out> ...)
 #   add_fusec_library(<name> <sources...> [LINK_LIBS libs...] [MLIR_LIBS libs...] [NO_PCH])
+#   fusec_link_llvm(<library>)
 #   add_fusec_tool(<name> <sources...> [LINK_LIBS libs...])
 #   add_fusec_unittest(<name> <sources...> [LINK_LIBS libs...])
 #
@@ -79,6 +80,14 @@ function(add_fusec_library name)
     endif()
   endif()
   set_property(GLOBAL APPEND PROPERTY FUSEC_LIBS ${name})
+endfunction()
+
+# LLVM for a library without MLIR_LIBS. Static tools get it from
+# FusecStaticMLIR: the exported target LLVM is the shared library.
+function(fusec_link_llvm name)
+  if(FUSEC_LINK_MLIR_DYLIB)
+    target_link_libraries(${name} PUBLIC LLVM)
+  endif()
 endfunction()
 
 function(add_fusec_tool name)

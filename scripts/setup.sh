@@ -99,10 +99,10 @@ build() {
     fail "configuring failed"
   }
   say "building build/$preset with $(nproc) jobs"
-  ninja -C "$folder" FusecPCH | build_progress
+  ninja -j "$(nproc)" -C "$folder" FusecPCH | build_progress
   { cat cmake/Pch.h && clang-22 --version && dpkg-query -W libmlir-22-dev &&
     echo "$preset"; } | sha256sum >"$folder/CMakeFiles/FusecPCH.dir/cmake_pch.hxx.pch.sum"
-  ninja -C "$folder" "$@" | build_progress
+  ninja -j "$(nproc)" -C "$folder" "$@" | build_progress
   say "built"
 }
 

@@ -26,6 +26,9 @@ public:
             os << "\n  note: " << note;
         }) {}
 
+  /// Forgets what was reported.
+  void clear() { text.clear(); }
+
   /// What was reported, or `otherwise` if nothing was.
   llvm::Error take(llvm::StringRef otherwise) {
     return llvm::createStringError(text.empty() ? otherwise.str() : text);

@@ -24,7 +24,6 @@ static constexpr unsigned kMaxSiblings = 64;
 GroupChooser::GroupChooser(PlanGraph &plan, analysis::FactTable &facts,
                            const FormGroupsOptions &options)
     : plan(plan), facts(facts), options(options), model(options.target) {
-  limits.sharedBytes = options.target.sharedBytesPerBlock;
   groups.resize(plan.nodes.size());
   for (unsigned node = 0; node < plan.nodes.size(); ++node)
     initGroup(node);

@@ -40,7 +40,6 @@ static void recordKernels(ArrayRef<OutlinedGroup> outlined,
   analysis::FactTable facts;
   analysis::CostModel model(options.target);
   analysis::RegionLimits limits;
-  limits.sharedBytes = options.target.sharedBytesPerBlock;
   for (const OutlinedGroup &group : outlined) {
     kernelOf[group.group] = decisions.kernels.size();
     graph::FusionOp fusion = group.fusion;

@@ -36,6 +36,8 @@ static constexpr int64_t kWarps = 8;
 static constexpr int64_t kStrip = 8;
 // Extended edge of a tile along the lanes: two warps wide.
 static constexpr int64_t kEdge = 64;
+// Points of a tile or box that a thread holds.
+static constexpr int64_t kMaxRegisters = 32;
 // How far from a border a tile counts as inner, in points of the output; masks
 // that this does not prove stay.
 static constexpr int64_t kMargin = 8;
@@ -63,6 +65,9 @@ public:
 
 private:
   void findStaged();
+  llvm::SmallBitVector wholeAxes() const;
+  void growTile(unsigned dim, int64_t edge);
+  bool fits();
   bool chooseTile();
   int64_t boxEdge(unsigned dim) const;
   int64_t sharedBytes();
@@ -132,36 +137,68 @@ int64_t StencilSchedule::sharedBytes() {
   return total;
 }
 
-/// The largest tile whose extended edge along each sliding axis is at most the
-/// wanted one and whose boxes fit in shared memory.
+/// Axes that a tile must cover whole: some staged value does not depend on
+/// them, so every tile along such an axis would make it again (the output
+/// channels of a 1x1 convolution after a depthwise one).
+llvm::SmallBitVector StencilSchedule::wholeAxes() const {
+  llvm::SmallBitVector whole(form.parallel.size());
+  for (const Staged &staged : values)
+    for (unsigned dim = 0; dim < whole.size(); ++dim)
+      if (form.parallel[dim] > 1 &&
+          llvm::none_of(staged.box,
+                        [&](const TileExtent &e) { return e.dim == dim; }))
+        whole.set(dim);
+  return whole;
+}
+
+/// Sets the largest tile of `dim` whose extended edge is at most `edge`.
+void StencilSchedule::growTile(unsigned dim, int64_t edge) {
+  tile[dim] = 1;
+  while (tile[dim] < form.parallel[dim] && boxEdge(dim) <= edge)
+    ++tile[dim];
+  if (tile[dim] > 1 && boxEdge(dim) > edge)
+    --tile[dim];
+}
+
+bool StencilSchedule::fits() {
+  auto points = [&](ArrayRef<int64_t> sizes) {
+    return carrierFor(sizes).getNumElements();
+  };
+  int64_t most = points(tile);
+  for (const Staged &staged : values) {
+    SmallVector<int64_t> sizes;
+    for (const TileExtent &extent : staged.box)
+      sizes.push_back(extent.extent(extent.dim ? tile[*extent.dim] : 1));
+    most = std::max(most, points(sizes));
+  }
+  return most <= kMaxRegisters * 32 * kWarps && sharedBytes() <= kSharedBytes;
+}
+
+/// The largest tile that covers whole axes, whose extended edge along each
+/// sliding axis is at most the wanted one, and whose boxes fit in registers and
+/// shared memory.
 bool StencilSchedule::chooseTile() {
-  unsigned rank = form.parallel.size();
-  llvm::SmallBitVector slides(rank);
+  unsigned rank = form.parallel.size(), last = rank - 1;
+  llvm::SmallBitVector whole = wholeAxes(), slides(rank);
   for (const Staged &staged : values)
     for (const TileExtent &extent : staged.box)
       if (extent.dim && (extent.scale != 1 || extent.low != extent.high))
         slides.set(*extent.dim);
-  tile.assign(rank, 1);
-  if (slides.none()) { // lone windows
-    slides.set(rank - 1);
+  if (slides.none()) { // windows over buffers only
+    slides.set(last);
     if (rank > 1)
-      slides.set(rank - 2);
+      slides.set(last - 1);
   }
-  bool isInnermost = slides.test(rank - 1);
-  int64_t edge = isInnermost ? kEdge : kOuterEdge;
-  for (; edge >= 1; edge /= 2) {
-    for (unsigned dim = 0; dim < rank; ++dim) {
-      tile[dim] = 1;
-      if (!slides.test(dim))
-        continue;
-      while (tile[dim] < form.parallel[dim] && boxEdge(dim) <= edge)
-        ++tile[dim];
-      if (tile[dim] > 1 && boxEdge(dim) > edge)
-        --tile[dim];
-    }
-    if (!isInnermost)
-      tile[rank - 1] = std::min<int64_t>(32, form.parallel[rank - 1]);
-    if (sharedBytes() <= kSharedBytes)
+  for (int64_t edge = kEdge; edge >= 1; edge /= 2) {
+    tile.assign(rank, 1);
+    for (unsigned dim = 0; dim < rank; ++dim)
+      if (whole.test(dim))
+        tile[dim] = form.parallel[dim];
+      else if (dim == last) // a warp wide at least
+        growTile(dim, slides.test(dim) ? std::max<int64_t>(edge, 32) : 32);
+      else if (slides.test(dim))
+        growTile(dim, slides.test(last) ? edge : std::min(edge, kOuterEdge));
+    if (fits())
       return true;
   }
   return false;

@@ -88,6 +88,8 @@ private:
   bool checkStageRead(const OpFacts *op, mlir::AffineMap map);
   void assignLevels();
   bool collectBoxes();
+  template <typename Solver>
+  double recomputation(const Solver &solver, llvm::ArrayRef<int64_t> tile);
 };
 
 } // namespace fusec::analysis

@@ -8,6 +8,7 @@
 // neighbouring tiles repeat.
 //===----------------------------------------------------------------------===//
 #include "RegionBuilder.h"
+#include "fusec/Analysis/StencilTile.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -233,6 +234,24 @@ static llvm::SmallBitVector sharedAxes(ArrayRef<RegionStage> stages,
   return shared;
 }
 
+/// Work of all stages for one tile relative to its share of the work if no
+/// neighbour repeated any.
+template <typename Solver>
+double RegionBuilder::recomputation(const Solver &solver,
+                                    ArrayRef<int64_t> tile) {
+  double computed = 0, fair = 0;
+  for (const RegionStage &stage : form.stages) {
+    double points = solver.points(stage.op, tile);
+    double cost = inside.lookup(stage.op)->cost;
+    if (std::optional<int64_t> reduced =
+            numElements(inside.lookup(stage.op)->space.reduced))
+      cost *= *reduced;
+    computed += points * cost;
+    fair += std::min(points, fairPoints(stage.op, tile, spine)) * cost;
+  }
+  return fair > 0 ? computed / fair : 1;
+}
+
 bool RegionBuilder::collectBoxes() {
   BoxSolver solver(facts, inside);
   if (std::optional<Refusal> why = solver.propagate(form.outputs))
@@ -260,23 +279,14 @@ bool RegionBuilder::collectBoxes() {
   int64_t bestBytes = 0;
   for (int64_t edge : {128, 64, 32, 16, 8}) {
     SmallVector<int64_t> tile = makeTile(spine, slides, shared, edge);
-    double computed = 0, fair = 0;
     int64_t bytes = 0;
-    for (const RegionStage &stage : form.stages) {
-      double points = solver.points(stage.op, tile);
-      double cost = inside.lookup(stage.op)->cost;
-      if (std::optional<int64_t> reduced =
-              numElements(inside.lookup(stage.op)->space.reduced))
-        cost *= *reduced;
-      computed += points * cost;
-      fair += std::min(points, fairPoints(stage.op, tile, spine)) * cost;
+    for (const RegionStage &stage : form.stages)
       if (stage.op != form.stages.back().op) {
         auto type = cast<RankedTensorType>(stage.op->getResult(0).getType());
-        bytes += static_cast<int64_t>(points) *
+        bytes += static_cast<int64_t>(solver.points(stage.op, tile)) *
                  std::max<int64_t>(4, type.getElementTypeBitWidth() / 8);
       }
-    }
-    double ratio = fair > 0 ? computed / fair : 1;
+    double ratio = recomputation(solver, tile);
     if (bestRatio != 0 && bytes > limits.sharedBytes)
       continue;
     if (bestRatio == 0 || bestBytes > limits.sharedBytes || ratio < bestRatio) {
@@ -285,17 +295,6 @@ bool RegionBuilder::collectBoxes() {
       bestBytes = bytes;
     }
   }
-  form.haloRatio = single ? 1 : bestRatio;
-  form.sharedBytes = bestBytes;
-  if (bestBytes > limits.sharedBytes)
-    return refuse({RefusalReason::SharedMemoryTooSmall,
-                   widest,
-                   {},
-                   {},
-                   static_cast<double>(bestBytes)});
-  if (form.haloRatio > limits.maxHaloRatio)
-    return refuse(
-        {RefusalReason::HaloTooLarge, widest, {}, {}, form.haloRatio});
   for (const OpFacts *fact : facts) {
     if (!fact)
       continue;
@@ -303,6 +302,27 @@ bool RegionBuilder::collectBoxes() {
     if (const Box *box = solver.box(fact->op))
       placement.box = *box;
   }
+  // With all sizes known, the tile that the generator will use decides.
+  if (llvm::none_of(spine, ShapedType::isDynamic)) {
+    SmallVector<StagedValue> staged = stagedValues(form);
+    std::optional<SmallVector<int64_t>> tile = chooseStencilTile(form, staged);
+    if (!tile)
+      return refuse({RefusalReason::SharedMemoryTooSmall, widest, {}, {},
+                     static_cast<double>(bestBytes)});
+    form.tile = *tile;
+    bestRatio = recomputation(solver, *tile);
+    bestBytes = 0;
+    for (const StagedValue &value : staged)
+      bestBytes += value.bytes(*tile);
+  } else if (bestBytes > limits.sharedBytes) {
+    return refuse({RefusalReason::SharedMemoryTooSmall, widest, {}, {},
+                   static_cast<double>(bestBytes)});
+  }
+  form.haloRatio = single ? 1 : bestRatio;
+  form.sharedBytes = bestBytes;
+  if (form.haloRatio > limits.maxHaloRatio)
+    return refuse(
+        {RefusalReason::HaloTooLarge, widest, {}, {}, form.haloRatio});
   assignLevels();
   return true;
 }

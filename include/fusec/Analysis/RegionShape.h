@@ -165,9 +165,8 @@ private:
 struct RegionLimits {
   /// Largest computed/needed ratio of a stencil's tiles.
   double maxHaloRatio = 2.0;
-  /// Bytes of staged boxes. A block has 48 KiB of static shared memory, and the
-  /// generator rounds boxes up to whole warps and strips.
-  int64_t sharedBytes = 20 * 1024;
+  /// Bytes of staged boxes: the static shared memory of a block.
+  int64_t sharedBytes = 48 * 1024;
   /// Most distinct indices at which one op is evaluated: a 5 x 5 stencil spelt
   /// with slices has 25. Whether that many pay is the cost model's to say.
   unsigned maxReads = 32;

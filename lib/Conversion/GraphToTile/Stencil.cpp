@@ -19,6 +19,7 @@
 // after unrolling neighbouring outputs share the rows that they both read.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
+#include "fusec/Analysis/StencilTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -28,32 +29,18 @@ using namespace fusec::graph_to_tile;
 using analysis::TileExtent;
 using tile::Digit;
 
-// Static shared memory of a block (CUDA's limit without opting in).
-static constexpr int64_t kSharedBytes = 47 * 1024;
-static constexpr int64_t kWarps = 8;
-// Rows of a strip: outputs that share window rows. 8 rows of a 3x3 window read
-// 10 rows instead of 24.
-static constexpr int64_t kStrip = 8;
-// Extended edge of a tile along the lanes: two warps wide.
-static constexpr int64_t kEdge = 64;
-// Points of a tile or box that a thread holds.
-static constexpr int64_t kMaxRegisters = 32;
 // How far from a border a tile counts as inner, in points of the output; masks
 // that this does not prove stay.
 static constexpr int64_t kMargin = 8;
-// Rows and columns beyond a box that inner threads may read.
-static constexpr int64_t kReach = 8;
-// Edge of sliding axes that are not innermost (channels-last images).
-static constexpr int64_t kOuterEdge = 8;
+static constexpr int64_t kWarps = analysis::kStencilWarps;
+static constexpr int64_t kReach = analysis::kStencilReach;
 
 namespace {
 
-struct Staged {
-  Value value;
-  SmallVector<TileExtent> box;
+struct Staged : analysis::StagedValue {
   /// Sizes of the box for the chosen tile and of its memory, its first index,
   /// its memory.
-  SmallVector<int64_t> sizes, padded;
+  SmallVector<int64_t> extents, padded;
   SmallVector<Value> start;
   Value buffer;
 };
@@ -64,13 +51,6 @@ public:
   LogicalResult run();
 
 private:
-  void findStaged();
-  llvm::SmallBitVector wholeAxes() const;
-  void growTile(unsigned dim, int64_t edge);
-  bool fits();
-  bool chooseTile();
-  int64_t boxEdge(unsigned dim) const;
-  int64_t sharedBytes();
   RankedTensorType carrierFor(ArrayRef<int64_t> sizes);
   /// Index tiles of a box that starts at `start`; sets carrier and mask.
   SmallVector<Value> enter(ArrayRef<int64_t> sizes, ArrayRef<Value> start,
@@ -95,134 +75,15 @@ private:
 
 } // namespace
 
-void StencilSchedule::findStaged() {
-  llvm::SmallDenseSet<Value> seen;
-  for (Operation *op : form.ops) {
-    auto fusible = dyn_cast<graph::FusibleOpInterface>(op);
-    if (!fusible || fusible.getFusionRole() != graph::FusionRole::window)
-      continue;
-    for (Value operand : op->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      if (!producer || isa<graph::ConstantOp>(producer) ||
-          !seen.insert(operand).second)
-        continue;
-      values.push_back(
-          {operand, form.placements.find(producer)->second.box, {}, {}, {}, {}});
-    }
-  }
-}
-
-int64_t StencilSchedule::boxEdge(unsigned dim) const {
-  int64_t edge = tile[dim];
-  for (const Staged &staged : values)
-    for (const TileExtent &extent : staged.box)
-      if (extent.dim == dim)
-        edge = std::max(edge, extent.extent(tile[dim]));
-  return edge;
-}
-
-int64_t StencilSchedule::sharedBytes() {
-  int64_t total = 0;
-  for (const Staged &staged : values) {
-    SmallVector<int64_t> sizes;
-    for (const TileExtent &extent : staged.box)
-      sizes.push_back(extent.extent(extent.dim ? tile[*extent.dim] : 1));
-    RankedTensorType carrier = carrierFor(sizes);
-    int64_t points = carrier.getNumElements() +
-                     kReach * (carrier.getDimSize(1) + 1);
-    Type element = cast<RankedTensorType>(staged.value.getType()).getElementType();
-    Type compute = graph::ElementBuilder::computeType(element);
-    total += points * llvm::divideCeil(compute.getIntOrFloatBitWidth(), 8);
-  }
-  return total;
-}
-
-/// Axes that a tile must cover whole: some staged value does not depend on
-/// them, so every tile along such an axis would make it again (the output
-/// channels of a 1x1 convolution after a depthwise one).
-llvm::SmallBitVector StencilSchedule::wholeAxes() const {
-  llvm::SmallBitVector whole(form.parallel.size());
-  for (const Staged &staged : values)
-    for (unsigned dim = 0; dim < whole.size(); ++dim)
-      if (form.parallel[dim] > 1 &&
-          llvm::none_of(staged.box,
-                        [&](const TileExtent &e) { return e.dim == dim; }))
-        whole.set(dim);
-  return whole;
-}
-
-/// Sets the largest tile of `dim` whose extended edge is at most `edge`.
-void StencilSchedule::growTile(unsigned dim, int64_t edge) {
-  tile[dim] = 1;
-  while (tile[dim] < form.parallel[dim] && boxEdge(dim) <= edge)
-    ++tile[dim];
-  if (tile[dim] > 1 && boxEdge(dim) > edge)
-    --tile[dim];
-}
-
-bool StencilSchedule::fits() {
-  auto points = [&](ArrayRef<int64_t> sizes) {
-    return carrierFor(sizes).getNumElements();
-  };
-  int64_t most = points(tile);
-  for (const Staged &staged : values) {
-    SmallVector<int64_t> sizes;
-    for (const TileExtent &extent : staged.box)
-      sizes.push_back(extent.extent(extent.dim ? tile[*extent.dim] : 1));
-    most = std::max(most, points(sizes));
-  }
-  return most <= kMaxRegisters * 32 * kWarps && sharedBytes() <= kSharedBytes;
-}
-
-/// The largest tile that covers whole axes, whose extended edge along each
-/// sliding axis is at most the wanted one, and whose boxes fit in registers and
-/// shared memory.
-bool StencilSchedule::chooseTile() {
-  unsigned rank = form.parallel.size(), last = rank - 1;
-  llvm::SmallBitVector whole = wholeAxes(), slides(rank);
-  for (const Staged &staged : values)
-    for (const TileExtent &extent : staged.box)
-      if (extent.dim && (extent.scale != 1 || extent.low != extent.high))
-        slides.set(*extent.dim);
-  if (slides.none()) { // windows over buffers only
-    slides.set(last);
-    if (rank > 1)
-      slides.set(last - 1);
-  }
-  for (int64_t edge = kEdge; edge >= 1; edge /= 2) {
-    tile.assign(rank, 1);
-    for (unsigned dim = 0; dim < rank; ++dim)
-      if (whole.test(dim))
-        tile[dim] = form.parallel[dim];
-      else if (dim == last) // a warp wide at least
-        growTile(dim, slides.test(dim) ? std::max<int64_t>(edge, 32) : 32);
-      else if (slides.test(dim))
-        growTile(dim, slides.test(last) ? edge : std::min(edge, kOuterEdge));
-    if (fits())
-      return true;
-  }
-  return false;
-}
-
 RankedTensorType StencilSchedule::carrierFor(ArrayRef<int64_t> sizes) {
-  int64_t inner = std::max<int64_t>(1, sizes.back());
-  int64_t outer =
-      std::max<int64_t>(1, KernelBuilder::product(sizes.drop_back()));
-  int64_t groups = llvm::divideCeil(inner, 32);
-  int64_t innerWarps = std::min<int64_t>(kWarps, llvm::bit_floor(uint64_t(groups)));
-  int64_t innerRepeats = llvm::divideCeil(groups, innerWarps);
-  int64_t outerWarps = kWarps / innerWarps;
-  int64_t strip = std::min<int64_t>(
-      kStrip, llvm::PowerOf2Ceil(llvm::divideCeil(outer, outerWarps)));
-  int64_t outerRepeats = llvm::divideCeil(outer, strip * outerWarps);
+  analysis::StencilThreads t = analysis::stencilThreads(sizes);
   auto layout = tile::LayoutAttr::get(
       kb.builder.getContext(),
-      {Digit{strip, 1, 0}, Digit{innerRepeats, 32 * innerWarps, 1},
-       Digit{outerRepeats, strip * outerWarps, 0}},
-      {Digit{32, 1, 1}}, {Digit{innerWarps, 32, 1}, Digit{outerWarps, strip, 0}});
-  return kb.carrierType({strip * outerWarps * outerRepeats,
-                         32 * innerWarps * innerRepeats},
-                        layout);
+      {Digit{t.strip, 1, 0}, Digit{t.innerRepeats, 32 * t.innerWarps, 1},
+       Digit{t.outerRepeats, t.strip * t.outerWarps, 0}},
+      {Digit{32, 1, 1}},
+      {Digit{t.innerWarps, 32, 1}, Digit{t.outerWarps, t.strip, 0}});
+  return kb.carrierType({t.rows(), t.columns()}, layout);
 }
 
 SmallVector<Value> StencilSchedule::enter(ArrayRef<int64_t> sizes,
@@ -304,17 +165,17 @@ Value StencilSchedule::lookup(Value value, ValueRange index) {
 void StencilSchedule::allocate(Staged &staged) {
   auto type = cast<RankedTensorType>(staged.value.getType());
   Type compute = graph::ElementBuilder::computeType(type.getElementType());
+  staged.extents = staged.sizes(tile);
   for (const TileExtent &extent : staged.box) {
-    staged.sizes.push_back(extent.extent(extent.dim ? tile[*extent.dim] : 1));
     Value from = extent.dim ? kb.mulIndex(tileStart[*extent.dim], extent.scale)
                             : kb.index(0);
     staged.start.push_back(kb.addIndex(from, kb.index(extent.low)));
   }
   // Room for every thread's element, and for what threads beyond the box read.
-  RankedTensorType carrier = carrierFor(staged.sizes);
-  staged.padded = staged.sizes;
+  RankedTensorType carrier = carrierFor(staged.extents);
+  staged.padded = staged.extents;
   staged.padded.back() = carrier.getDimSize(1);
-  int64_t outer = KernelBuilder::product(ArrayRef(staged.sizes).drop_back());
+  int64_t outer = KernelBuilder::product(ArrayRef(staged.extents).drop_back());
   int64_t extraRows = carrier.getDimSize(0) - outer + kReach;
   int64_t elements = KernelBuilder::product(staged.padded) +
                      extraRows * staged.padded.back() + kReach;
@@ -326,7 +187,7 @@ void StencilSchedule::allocate(Staged &staged) {
 
 /// Zeroes the part of the buffer behind the threads' elements.
 void StencilSchedule::clearReach(const Staged &staged) {
-  RankedTensorType elements = carrierFor(staged.sizes);
+  RankedTensorType elements = carrierFor(staged.extents);
   int64_t first = elements.getNumElements();
   int64_t end =
       cast<MemRefType>(staged.buffer.getType()).getNumElements();
@@ -348,7 +209,7 @@ void StencilSchedule::clearReach(const Staged &staged) {
 void StencilSchedule::makeStaged(const Staged &staged) {
   auto type = cast<RankedTensorType>(staged.value.getType());
   clearReach(staged);
-  SmallVector<Value> index = enter(staged.sizes, staged.start, type.getShape());
+  SmallVector<Value> index = enter(staged.extents, staged.start, type.getShape());
   Value value = kb.emitter.emit(staged.value, index);
   // Inner threads beyond the box store too: others may read there.
   Value at = sharedOffset(staged, index);
@@ -425,9 +286,14 @@ Value StencilSchedule::isInner() {
 }
 
 LogicalResult StencilSchedule::run() {
-  findStaged();
-  if (!chooseTile())
+  SmallVector<analysis::StagedValue> staged = analysis::stagedValues(form);
+  std::optional<SmallVector<int64_t>> chosen =
+      analysis::chooseStencilTile(form, staged);
+  if (!chosen)
     return kb.fusion.emitOpError("has no tile whose halo fits in shared memory");
+  tile = *chosen;
+  for (analysis::StagedValue &value : staged)
+    values.push_back({std::move(value), {}, {}, {}, {}});
   for (auto [size, edge] : llvm::zip(form.parallel, tile))
     counts.push_back(llvm::divideCeil(size, edge));
   kb.begin(32 * kWarps, {KernelBuilder::product(counts), 1, 1}, {});

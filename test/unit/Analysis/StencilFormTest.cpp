@@ -92,8 +92,8 @@ TEST_F(StencilForm, BoxesOfTwoUsesAreJoined) {
 }
 
 TEST_F(StencilForm, LargeHalosAreRefused) {
-  Value a = window(input({4096, 4096}), 129, 1, 64);
-  Value b = window(a, 129, 1, 64);
+  Value a = window(input({4096, 4096}), 41, 1, 20);
+  Value b = window(a, 41, 1, 20);
   RegionVerdict form = analyze(b);
   ASSERT_FALSE(bool(form));
   EXPECT_EQ(form.refusal().reason, RefusalReason::HaloTooLarge);

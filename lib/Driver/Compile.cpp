@@ -14,6 +14,7 @@
 #include "fusec/Dialect/Simt/IR/Simt.h"
 #include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
+#include "fusec/Reference/Passes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -53,6 +54,7 @@ llvm::Error driver::simplifyGraph(ModuleOp module,
   passes.addPass(graph::createDecomposeCompositesPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addPass(reference::createFoldConstantsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   if (failed(passes.run(module)))

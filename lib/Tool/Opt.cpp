@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
+#include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
 #include "fusec/Driver/Compile.h"
 #include "fusec/Fusion/Passes.h"
@@ -14,6 +15,7 @@ int fusec::tool::optMain(int argc, char **argv,
                          mlir::DialectRegistry &registry) {
   driver::registerDialects(registry);
   graph::registerGraphPasses();
+  simt::registerSimtPasses();
   tile::registerTilePasses();
   fusion::registerFusionPasses();
   reference::registerReferencePasses();

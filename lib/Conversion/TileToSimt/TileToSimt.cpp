@@ -28,7 +28,7 @@ bool isTile(Value value) { return bool(tile::getLayout(value.getType())); }
 bool isLazyOp(Operation *op) {
   return isa<tile::IotaOp, tile::SplatOp, tensor::SplatOp,
              tile::BroadcastOp>(op) ||
-         (isPure(op) && op->getNumResults() == 1 && op->getNumRegions() == 0 &&
+         (isMemoryEffectFree(op) && op->getNumResults() == 1 && op->getNumRegions() == 0 &&
           op->hasTrait<OpTrait::Elementwise>()) ||
          isa<arith::ConstantOp>(op);
 }
@@ -368,7 +368,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       code.materialize(op->getResult(0));
     return success();
   }
-  if (!op->getNumRegions() && isPure(op)) {
+  if (!op->getNumRegions() && isMemoryEffectFree(op)) {
     code.builder.clone(*op, code.scalars);
     return success();
   }

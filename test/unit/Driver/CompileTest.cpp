@@ -53,3 +53,13 @@ TEST(Compile, EveryElementTypeCopies) {
       return %0 : tensor<9x5x{0}>
     })", type).str(), {{0, 0}, false, 1, 1});
 }
+
+// Integer division is not speculatable, yet has thread code: it is total.
+TEST(Compile, IntegerDivisionByZero) {
+  for (const char *type : {"i8", "ui8", "i32", "ui32", "i64"})
+    checkGraph(llvm::formatv(R"(func.func @f(%x: tensor<40x{0}>, %y: tensor<40x{0}>) -> (tensor<40x{0}>, tensor<40x{0}>) {{
+      %0 = graph.div %x, %y : tensor<40x{0}>
+      %1 = graph.rem %x, %y : tensor<40x{0}>
+      return %0, %1 : tensor<40x{0}>, tensor<40x{0}>
+    })", type).str(), {{0, 0}, false, 1, 1, 4});
+}

@@ -235,6 +235,63 @@ void StencilSchedule::storeOutputs() {
   }
 }
 
+/// Swaps two perfectly nested loops of constant bounds, so that the rows of a
+/// window are walked innermost: neighbouring outputs of a strip then share what
+/// the loop reads. The order of a sum changes, but not from run to run.
+static void interchange(scf::ForOp outer) {
+  Operation *terminator = outer.getBody()->getTerminator();
+  auto inner = dyn_cast_or_null<scf::ForOp>(terminator->getPrevNode());
+  if (!inner || inner->getNumResults() != outer->getNumResults() ||
+      !llvm::equal(inner.getInitArgs(), outer.getRegionIterArgs()) ||
+      !llvm::equal(terminator->getOperands(), inner->getResults()))
+    return;
+  for (Value bound :
+       {inner.getLowerBound(), inner.getUpperBound(), inner.getStep()})
+    if (!bound.getDefiningOp<arith::ConstantOp>())
+      return;
+  SmallVector<Operation *> between;
+  for (Operation &op : outer.getBody()->without_terminator())
+    if (&op != inner && !isa<arith::ConstantOp>(op))
+      between.push_back(&op);
+  if (!llvm::all_of(between, [](Operation *op) { return isPure(op); }))
+    return;
+  Operation *first = &inner.getBody()->front();
+  for (Operation *op : between)
+    op->moveBefore(first);
+  for (Value bound :
+       {inner.getLowerBound(), inner.getUpperBound(), inner.getStep()})
+    bound.getDefiningOp()->moveBefore(outer);
+  for (unsigned i = 0; i < 3; ++i) { // lower bound, upper bound, step
+    Value bound = outer->getOperand(i);
+    outer->setOperand(i, inner->getOperand(i));
+    inner->setOperand(i, bound);
+  }
+  Value outerIndex = outer.getInductionVar();
+  Value innerIndex = inner.getInductionVar();
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : outerIndex.getUses())
+    uses.push_back(&use);
+  SmallVector<OpOperand *> innerUses;
+  for (OpOperand &use : innerIndex.getUses())
+    innerUses.push_back(&use);
+  for (OpOperand *use : uses)
+    use->set(innerIndex);
+  for (OpOperand *use : innerUses)
+    use->set(outerIndex);
+}
+
+/// Interchanges the two innermost loops of every window.
+static void walkRowsInnermost(tile::KernelOp kernel) {
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) {
+    if (auto outer = dyn_cast<scf::ForOp>(loop->getParentOp());
+        outer && loop.getBody()->getOps<scf::ForOp>().empty())
+      loops.push_back(outer);
+  });
+  for (scf::ForOp loop : loops)
+    interchange(loop);
+}
+
 void StencilSchedule::runTile() {
   ready = 0;
   for (const Staged &staged : values) {
@@ -337,5 +394,6 @@ FailureOr<tile::KernelOp> graph_to_tile::scheduleStencil(KernelBuilder &kb) {
     return schedulePointwise(kb);
   if (failed(StencilSchedule(kb).run()))
     return failure();
+  walkRowsInnermost(kb.kernel);
   return kb.kernel;
 }

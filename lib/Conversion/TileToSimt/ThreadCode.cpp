@@ -194,6 +194,13 @@ Value ThreadCode::emit(Value tile, Value reg) {
     return memref::LoadOp::create(builder, loc, array,
                                   isSingle ? constant(loc, 0) : reg);
   }
+  auto window = windows.find(tile);
+  if (window != windows.end()) {
+    const Window &w = window->second;
+    Value group = mul(loc, div(loc, reg, w.strip), w.strip + w.trips - 1);
+    Value at = add(loc, add(loc, group, rem(loc, reg, w.strip)), w.iteration);
+    return memref::LoadOp::create(builder, loc, w.array, at);
+  }
   Operation *op = tile.getDefiningOp();
   if (auto splat = dyn_cast<tile::SplatOp>(op))
     return scalars.lookup(splat.getValue());

@@ -34,6 +34,17 @@ public:
   /// Tiles that are arrays.
   llvm::DenseMap<mlir::Value, mlir::Value> arrays;
 
+  /// A load inside a loop whose next iteration reads the element that the next
+  /// register reads in this one: the loop's reads are one array, made before
+  /// it. Register r of iteration i is entry
+  /// (r div strip) * (strip + trips - 1) + r mod strip + i.
+  struct Window {
+    mlir::Value array;
+    int64_t strip, trips;
+    mlir::Value iteration;
+  };
+  llvm::DenseMap<mlir::Value, Window> windows;
+
   /// An uninitialised register array of `count` elements.
   mlir::Value makeArray(mlir::Location loc, int64_t count, mlir::Type element);
 

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Conversion/TileToSimt.h"
 #include "LowerReduce.h"
+#include "ShareWindows.h"
 #include "ThreadCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -229,11 +230,14 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     code.arrays[result] = array;
   }
   assignLoopArrays(loop, loop.getInitArgs());
+  SmallVector<tile::LoadOp> windows = shareWindows(loop, code);
   auto lowered = scf::ForOp::create(
       code.builder, loc, code.scalars.lookup(loop.getLowerBound()),
       code.scalars.lookup(loop.getUpperBound()),
       code.scalars.lookup(loop.getStep()), scalarInits);
   code.scalars.map(loop.getInductionVar(), lowered.getInductionVar());
+  for (tile::LoadOp load : windows)
+    code.windows[load.getResult()].iteration = lowered.getInductionVar();
   unsigned next = 0;
   for (auto [arg, result] :
        llvm::zip(loop.getRegionIterArgs(), loop.getResults())) {
@@ -364,7 +368,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
     if (!isa<tile::LoadOp>(op) && !isLazyOp(op))
       return op->emitOpError("has no thread code: expected an elementwise op "
                              "or an op of the tile dialect");
-    if (needsArray(op->getResult(0)))
+    if (needsArray(op->getResult(0)) &&
+        !code.windows.contains(op->getResult(0)))
       code.materialize(op->getResult(0));
     return success();
   }

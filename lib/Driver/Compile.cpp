@@ -30,18 +30,17 @@ using namespace fusec;
 using namespace fusec::driver;
 
 void driver::registerDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, func::FuncDialect, graph::GraphDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  simt::SimtDialect, tensor::TensorDialect,
-                  tile::TileDialect>();
+  registry
+      .insert<arith::ArithDialect, func::FuncDialect, graph::GraphDialect,
+              math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+              simt::SimtDialect, tensor::TensorDialect, tile::TileDialect>();
 }
 
 llvm::Expected<func::FuncOp> driver::findEntry(ModuleOp module) {
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   if (functions.size() != 1)
-    return llvm::createStringError(
-        "expected a module of one function, found " +
-        llvm::Twine(functions.size()));
+    return llvm::createStringError("expected a module of one function, found " +
+                                   llvm::Twine(functions.size()));
   if (functions.front().isExternal())
     return llvm::createStringError("expected a function with a body");
   return functions.front();
@@ -86,8 +85,7 @@ static graph::FusionOp isolate(Operation *op) {
 
 /// One region per op: the graph as written.
 static void isolateOps(func::FuncOp function) {
-  for (Operation &op :
-       llvm::make_early_inc_range(function.getBody().front()))
+  for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
     if (isa<graph::FusibleOpInterface>(op))
       isolate(&op);
 }
@@ -102,8 +100,8 @@ static SmallVector<graph::FusionOp> split(graph::FusionOp fusion) {
   SmallVector<Operation *> copies;
   for (Operation &op : body.without_terminator())
     copies.push_back(builder.clone(op, mapping));
-  for (auto [result, value] : llvm::zip(fusion.getResults(),
-                                        fusion.getYield().getValues()))
+  for (auto [result, value] :
+       llvm::zip(fusion.getResults(), fusion.getYield().getValues()))
     result.replaceAllUsesWith(mapping.lookupOrDefault(value));
   fusion.erase();
   for (Operation *copy : copies)
@@ -147,6 +145,26 @@ static LogicalResult cleanUpThreads(ModuleOp kernels) {
   return passes.run(kernels);
 }
 
+/// Kernels are made for static shapes.
+static llvm::Error checkStaticShapes(func::FuncOp function) {
+  llvm::Error result = llvm::Error::success();
+  auto check = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (result || !type || type.hasStaticShape())
+      return;
+    std::string text;
+    llvm::raw_string_ostream(text) << type << " at " << value.getLoc();
+    result = llvm::createStringError("expected static shapes, found " + text);
+  };
+  for (BlockArgument arg : function.getArguments())
+    check(arg);
+  function.walk([&](Operation *op) {
+    for (Value value : op->getResults())
+      check(value);
+  });
+  return result;
+}
+
 llvm::Expected<Compilation> driver::compile(ModuleOp module,
                                             const CompileOptions &options,
                                             const StageObserver &observer) {
@@ -165,6 +183,8 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
   llvm::Expected<func::FuncOp> entry = findEntry(module);
   if (!entry)
     return entry.takeError();
+  if (llvm::Error error = checkStaticShapes(*entry))
+    return error;
 
   module.getContext()
       ->loadDialect<arith::ArithDialect, math::MathDialect,
@@ -177,6 +197,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
   result.decisions = std::move(*decisions);
   TileOptions tileOptions{options.target, options.numerics};
   SmallVector<graph::FusionOp> fusions;
+  SmallVector<bool> wide;
   // A region that no schedule reaches runs as one kernel per op.
   SmallVector<graph::FusionOp> pending(
       entry->getBody().getOps<graph::FusionOp>());
@@ -186,11 +207,13 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
     std::string name = "kernel" + std::to_string(fusions.size());
     if (!form)
-      fusion.emitOpError() << "is not one kernel: " << form.refusal().sentence();
+      fusion.emitOpError() << "is not one kernel: "
+                           << form.refusal().sentence();
     else if (succeeded(
                  lowerRegion(fusion, *form, tileOptions, *kernels, name))) {
       result.kernels.push_back(summarize(fusion, *form));
       fusions.push_back(fusion);
+      wide.push_back(needsWideOffsets(fusion, *form));
       continue;
     }
     if (llvm::hasSingleElement(fusion.getBody().front().without_terminator()))
@@ -204,8 +227,8 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     return diagnostics.take("a block program is not valid");
   observe(Stage::Tile, *kernels);
   SmallVector<tile::KernelOp> tiles(kernels->getOps<tile::KernelOp>());
-  for (auto [fusion, kernel] : llvm::zip(fusions, tiles)) {
-    if (failed(lowerTileKernel(kernel, needsWideOffsets(fusion))))
+  for (auto [isWide, kernel] : llvm::zip(wide, tiles)) {
+    if (failed(lowerTileKernel(kernel, isWide)))
       return diagnostics.take("a block program has no thread code");
     kernel.erase();
   }

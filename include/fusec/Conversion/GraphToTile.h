@@ -29,13 +29,15 @@ struct TileOptions {
 /// `module` and returns it. Arguments: the fusion's inputs in order (read
 /// only), its results in order, then run-time extents. Fails with a located
 /// diagnostic if no schedule reaches the region.
-mlir::FailureOr<tile::KernelOp>
-lowerRegion(graph::FusionOp fusion, const analysis::RegionForm &form,
-            const TileOptions &options, mlir::ModuleOp module,
-            llvm::StringRef name);
+mlir::FailureOr<tile::KernelOp> lowerRegion(graph::FusionOp fusion,
+                                            const analysis::RegionForm &form,
+                                            const TileOptions &options,
+                                            mlir::ModuleOp module,
+                                            llvm::StringRef name);
 
-/// True if offsets into some buffer of `fusion` may not fit 31 bits.
-bool needsWideOffsets(graph::FusionOp fusion);
+/// True if offsets into some buffer of `fusion`, or positions on its spine, may
+/// not fit 31 bits.
+bool needsWideOffsets(graph::FusionOp fusion, const analysis::RegionForm &form);
 
 } // namespace fusec
 

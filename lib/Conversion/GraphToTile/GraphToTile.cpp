@@ -3,33 +3,55 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Conversion/GraphToTile.h"
 #include "KernelBuilder.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fusec;
 using namespace fusec::graph_to_tile;
 
-bool fusec::needsWideOffsets(graph::FusionOp fusion) {
+/// Product of sizes, or more than any limit if it overflows.
+static int64_t saturatingProduct(ArrayRef<int64_t> sizes) {
+  uint64_t result = 1;
+  for (int64_t size : sizes)
+    result = llvm::SaturatingMultiply<uint64_t>(result, size);
+  return std::min<uint64_t>(result, INT64_MAX);
+}
+
+bool fusec::needsWideOffsets(graph::FusionOp fusion,
+                             const analysis::RegionForm &form) {
+  // Masked threads compute offsets past the end, by at most a tile of rows; a
+  // factor of two covers it.
+  constexpr int64_t kLimit = int64_t(1) << 30;
   auto isWide = [](Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    // Offsets run past the end by at most a block (2^20 elements is plenty).
-    return tensor.getNumElements() > (int64_t(1) << 31) - (int64_t(1) << 20);
+    return saturatingProduct(cast<RankedTensorType>(type).getShape()) > kLimit;
   };
-  return llvm::any_of(fusion->getOperandTypes(), isWide) ||
+  return saturatingProduct(form.spine()) > kLimit ||
+         llvm::any_of(fusion->getOperandTypes(), isWide) ||
          llvm::any_of(fusion->getResultTypes(), isWide);
 }
 
-FailureOr<tile::KernelOp>
-fusec::lowerRegion(graph::FusionOp fusion, const analysis::RegionForm &form,
-                   const TileOptions &options, ModuleOp module,
-                   StringRef name) {
+FailureOr<tile::KernelOp> fusec::lowerRegion(graph::FusionOp fusion,
+                                             const analysis::RegionForm &form,
+                                             const TileOptions &options,
+                                             ModuleOp module, StringRef name) {
   KernelBuilder kb(fusion, form, options, module, name);
   switch (form.kind) {
   case analysis::KernelKind::Row: {
     analysis::FactTable facts;
     return scheduleRow(kb, accessFacts(facts, form));
   }
-  case analysis::KernelKind::Stencil:
-    return scheduleStencil(kb);
+  case analysis::KernelKind::Stencil: {
+    // Nothing to tile; the naive loops know how to do nothing.
+    auto isEmpty = [](Type type) {
+      return cast<RankedTensorType>(type).getNumElements() == 0;
+    };
+    bool hasEmpty = false;
+    fusion.getBody().walk([&](Operation *op) {
+      hasEmpty |= llvm::any_of(op->getOperandTypes(), isEmpty) ||
+                  llvm::any_of(op->getResultTypes(), isEmpty);
+    });
+    return hasEmpty ? schedulePointwise(kb) : scheduleStencil(kb);
+  }
   case analysis::KernelKind::Pointwise:
   case analysis::KernelKind::Naive:
     return schedulePointwise(kb);
@@ -38,6 +60,6 @@ fusec::lowerRegion(graph::FusionOp fusion, const analysis::RegionForm &form,
   case analysis::KernelKind::Multi:
     break;
   }
-  return fusion.emitOpError() << "has no schedule for a "
-                              << analysis::name(form.kind) << " region";
+  return fusion.emitOpError()
+         << "has no schedule for a " << analysis::name(form.kind) << " region";
 }

@@ -35,9 +35,11 @@ AffineExpr RegionEmitter::exprOf(Value value, SmallVectorImpl<Value> &dims) {
       if (isa<tile::SplatOp, tensor::SplatOp>(op))
         return exprOf(op->getOperand(0), dims);
       if (isa<arith::AddIOp>(op))
-        return exprOf(op->getOperand(0), dims) + exprOf(op->getOperand(1), dims);
+        return exprOf(op->getOperand(0), dims) +
+               exprOf(op->getOperand(1), dims);
       if (isa<arith::SubIOp>(op))
-        return exprOf(op->getOperand(0), dims) - exprOf(op->getOperand(1), dims);
+        return exprOf(op->getOperand(0), dims) -
+               exprOf(op->getOperand(1), dims);
       if (isa<arith::MulIOp, arith::DivUIOp, arith::RemUIOp>(op))
         if (std::optional<int64_t> by = constantIndex(op->getOperand(1))) {
           AffineExpr lhs = exprOf(op->getOperand(0), dims);
@@ -60,8 +62,8 @@ Value RegionEmitter::fromExpr(AffineExpr expr, ValueRange dims) {
   if (carrier)
     for (Value &value : values)
       if (value.getType().isIndex())
-        value = tile::SplatOp::create(
-            builder, loc, eb.type(builder.getIndexType()), value);
+        value = tile::SplatOp::create(builder, loc,
+                                      eb.type(builder.getIndexType()), value);
   AffineMap map = AffineMap::get(dims.size(), 0, expr);
   return eb.apply(map, values).front();
 }

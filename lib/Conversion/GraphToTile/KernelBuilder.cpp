@@ -74,8 +74,7 @@ Value KernelBuilder::axisTile(RankedTensorType carrier, int64_t axis,
   return arith::AddIOp::create(builder, loc, base, local);
 }
 
-Value KernelBuilder::below(RankedTensorType carrier, Value value,
-                           Value bound) {
+Value KernelBuilder::below(RankedTensorType carrier, Value value, Value bound) {
   auto type = RankedTensorType::get(carrier.getShape(), builder.getIndexType(),
                                     carrier.getEncoding());
   Value limit = tile::SplatOp::create(builder, loc, type, bound);

@@ -78,7 +78,8 @@ int64_t strideAlong(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape,
 // diagnostic.
 mlir::FailureOr<tile::KernelOp> schedulePointwise(KernelBuilder &kb);
 mlir::FailureOr<tile::KernelOp> scheduleContraction(KernelBuilder &kb);
-mlir::FailureOr<tile::KernelOp> scheduleRow(KernelBuilder &kb, const AccessFacts &access);
+mlir::FailureOr<tile::KernelOp> scheduleRow(KernelBuilder &kb,
+                                            const AccessFacts &access);
 mlir::FailureOr<tile::KernelOp> scheduleStencil(KernelBuilder &kb);
 
 } // namespace fusec::graph_to_tile

@@ -31,8 +31,7 @@ static int64_t vectorSize(const analysis::RegionForm &form, int64_t bytes,
   return vector;
 }
 
-FailureOr<tile::KernelOp>
-graph_to_tile::schedulePointwise(KernelBuilder &kb) {
+FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   const analysis::RegionForm &form = kb.form;
   int64_t total = KernelBuilder::product(form.parallel);
   bool hasLoops = llvm::any_of(form.ops, [](Operation *op) {
@@ -59,8 +58,7 @@ graph_to_tile::schedulePointwise(KernelBuilder &kb) {
            {total / unit});
   RankedTensorType carrier = kb.carrierType({block}, layout);
   kb.emitter.setCarrier(carrier);
-  Value linear =
-      kb.axisTile(carrier, 0, kb.mulIndex(kb.blockId(0), block));
+  Value linear = kb.axisTile(carrier, 0, kb.mulIndex(kb.blockId(0), block));
   Value mask = kb.below(carrier, linear, kb.mulIndex(kb.extent(0), unit));
   kb.emitter.setMask(mask);
   SmallVector<Value> spine = kb.split(linear, form.parallel);

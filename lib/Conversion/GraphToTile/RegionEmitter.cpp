@@ -61,19 +61,20 @@ bool RegionEmitter::isVisible(Value value) {
 }
 
 Value RegionEmitter::emit(Value value, ValueRange index, bool rounded) {
-  std::vector<void *> key = {value.getAsOpaquePointer(),
-                             mask.getAsOpaquePointer(),
-                             carrier.getAsOpaquePointer() ? const_cast<void *>(
-                                 carrier.getAsOpaquePointer()) : nullptr,
-                             reinterpret_cast<void *>(uintptr_t(rounded))};
+  std::vector<void *> key = {
+      value.getAsOpaquePointer(), mask.getAsOpaquePointer(),
+      carrier.getAsOpaquePointer()
+          ? const_cast<void *>(carrier.getAsOpaquePointer())
+          : nullptr,
+      reinterpret_cast<void *>(uintptr_t(rounded))};
   for (Value i : index)
     key.push_back(i.getAsOpaquePointer());
   auto it = memo.find(key);
   if (it != memo.end() && isVisible(it->second))
     return it->second;
   Value result = emitUncached(value, index);
-  bool isStored = isa<BlockArgument>(value) ||
-                  value.getDefiningOp<graph::ConstantOp>();
+  bool isStored =
+      isa<BlockArgument>(value) || value.getDefiningOp<graph::ConstantOp>();
   if (!isStored && (rounded || options.numerics == NumericsMode::Exact))
     result = elements().roundTo(
         result, cast<RankedTensorType>(value.getType()).getElementType());
@@ -118,8 +119,8 @@ Value RegionEmitter::constant(graph::ConstantOp op, ValueRange index) {
       result = candidate;
       continue;
     }
-    Value here = eb.make<arith::CmpIOp>(arith::CmpIPredicate::eq, position,
-                                        eb.index(i));
+    Value here =
+        eb.make<arith::CmpIOp>(arith::CmpIPredicate::eq, position, eb.index(i));
     result = eb.select(here, candidate, result);
   }
   return result;
@@ -193,8 +194,8 @@ void RegionEmitter::buildCombine(graph::ReductionOpInterface reduction,
   builder.setInsertionPointToStart(&block);
   ElementBuilder scalars(builder, loc);
   ValueRange args = block.getArguments();
-  tile::YieldOp::create(
-      builder, loc,
-      reduction.buildCombine(scalars, args.take_front(types.size()),
-                             args.drop_front(types.size())));
+  tile::YieldOp::create(builder, loc,
+                        reduction.buildCombine(scalars,
+                                               args.take_front(types.size()),
+                                               args.drop_front(types.size())));
 }

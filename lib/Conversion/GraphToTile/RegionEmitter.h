@@ -54,9 +54,8 @@ public:
 
   /// Stores `value` (compute type) to element `index` of output `buffer` of
   /// tensor type `type` where `storeMask` holds.
-  void store(mlir::Value value, mlir::Value buffer,
-             mlir::RankedTensorType type, mlir::ValueRange index,
-             mlir::Value storeMask);
+  void store(mlir::Value value, mlir::Value buffer, mlir::RankedTensorType type,
+             mlir::ValueRange index, mlir::Value storeMask);
 
   /// Row-major offset of `index`, simplified as far as the ranges of the index
   /// tiles named by `setRange` allow.

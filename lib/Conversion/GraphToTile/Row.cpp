@@ -42,6 +42,10 @@ private:
   SmallVector<Value> reduceTiles(graph::ReductionOpInterface op,
                                  ValueRange states);
   void finish(const analysis::RegionStage &stage, ValueRange state);
+  bool isStage(Operation *op) const {
+    return llvm::any_of(form.stages, [&](const auto &s) { return s.op == op; });
+  }
+  void computeUniform(unsigned level);
   void storeUniform();
   void storeFull();
   scf::ForOp columnLoop(ValueRange inits);
@@ -55,7 +59,7 @@ private:
   int64_t rows, columns, rowUnit;
   RankedTensorType full, row;
   Value rowStart;
-  Value rowMaskFull, rowMask, columnMask;
+  Value rowMaskFull, rowMask, columnMask, fullMask;
   SmallVector<Value> spineFull, spineRow;
   // Uniform values at hand, in the row carrier.
   DenseMap<Value, Value> uniform;
@@ -91,6 +95,7 @@ void RowSchedule::enterColumns(Value start) {
   Value mask = rowMaskFull;
   if (columnMask)
     mask = kb.emitter.elements().logicalAnd(mask, columnMask);
+  fullMask = mask;
   kb.emitter.setMask(mask);
   spineFull = kb.split(rowLinear, form.parallel);
   llvm::append_range(spineFull, kb.split(columnLinear, form.reduced));
@@ -104,14 +109,20 @@ Value RowSchedule::lookup(Value value, ValueRange index) {
   auto placed = form.placements.find(op);
   if (placed == form.placements.end() || !placed->second.isUniform)
     return {};
+  // One value a row only if there is one index for it, and that in range: not
+  // behind a read that masks some of them.
+  bool isPlain = placed->second.reads.size() == 1 &&
+                 kb.emitter.getMask() == (inRowCarrier ? rowMask : fullMask);
+  if (!isPlain && !isStage(op))
+    return {};
   if (inRowCarrier) {
     auto it = uniform.find(value);
     return it == uniform.end() ? Value() : it->second;
   }
   Value inRow = uniformValue(value);
   Type element = cast<RankedTensorType>(inRow.getType()).getElementType();
-  auto type = RankedTensorType::get(full.getShape(), element,
-                                    full.getEncoding());
+  auto type =
+      RankedTensorType::get(full.getShape(), element, full.getEncoding());
   return tile::BroadcastOp::create(kb.builder, kb.loc, type, inRow);
 }
 
@@ -144,9 +155,8 @@ SmallVector<Value> RowSchedule::lift(const analysis::RegionStage &stage) {
   unsigned parallel = stage.result.getNumResults();
   std::unique_ptr<graph::ElementReader> reader = kb.emitter.reader(stage.op);
   ValueRange all(loops);
-  SmallVector<Value> states =
-      op.buildLift(eb, all.take_front(parallel), all.drop_front(parallel),
-                   *reader);
+  SmallVector<Value> states = op.buildLift(eb, all.take_front(parallel),
+                                           all.drop_front(parallel), *reader);
   if (!columnMask)
     return states;
   SmallVector<Value> identity = op.buildIdentity(eb);
@@ -155,8 +165,8 @@ SmallVector<Value> RowSchedule::lift(const analysis::RegionStage &stage) {
   return states;
 }
 
-SmallVector<Value>
-RowSchedule::reduceTiles(graph::ReductionOpInterface op, ValueRange states) {
+SmallVector<Value> RowSchedule::reduceTiles(graph::ReductionOpInterface op,
+                                            ValueRange states) {
   SmallVector<Type> types;
   for (Value state : states)
     types.push_back(RankedTensorType::get(
@@ -169,8 +179,7 @@ RowSchedule::reduceTiles(graph::ReductionOpInterface op, ValueRange states) {
   return llvm::to_vector_of<Value>(reduce.getResults());
 }
 
-void RowSchedule::finish(const analysis::RegionStage &stage,
-                         ValueRange state) {
+void RowSchedule::finish(const analysis::RegionStage &stage, ValueRange state) {
   auto op = cast<graph::ReductionOpInterface>(stage.op);
   kb.emitter.setCarrier(row);
   graph::ElementBuilder eb = kb.emitter.elements();
@@ -192,8 +201,22 @@ scf::ForOp RowSchedule::columnLoop(ValueRange inits) {
   return loop;
 }
 
-void RowSchedule::reduceLevel(
-    ArrayRef<const analysis::RegionStage *> stages) {
+/// Computes what is one value a row and needs reductions below `level` only,
+/// ahead of a loop over columns.
+void RowSchedule::computeUniform(unsigned level) {
+  for (Operation *op : form.ops) {
+    auto placed = form.placements.find(op);
+    if (placed == form.placements.end() || !placed->second.isUniform ||
+        placed->second.reads.size() != 1 || placed->second.level > level ||
+        isStage(op))
+      continue;
+    for (Value result : op->getResults())
+      if (!uniform.contains(result))
+        uniform[result] = uniformValue(result);
+  }
+}
+
+void RowSchedule::reduceLevel(ArrayRef<const analysis::RegionStage *> stages) {
   if (!isLooped()) {
     for (const analysis::RegionStage *stage : stages) {
       auto op = cast<graph::ReductionOpInterface>(stage->op);
@@ -208,14 +231,7 @@ void RowSchedule::reduceLevel(
   for (const analysis::RegionStage *stage : stages)
     llvm::append_range(
         inits, cast<graph::ReductionOpInterface>(stage->op).buildIdentity(eb));
-  // Uniform values are computed outside of the loop.
-  for (Operation *op : form.ops)
-    if (auto placed = form.placements.find(op);
-        placed != form.placements.end() && placed->second.isUniform &&
-        placed->second.level <= stages.front()->level)
-      for (Value result : op->getResults())
-        if (!uniform.contains(result) && !llvm::any_of(form.stages, [&](auto &s) { return s.op == op; }))
-          uniform[result] = uniformValue(result);
+  computeUniform(stages.front()->level);
   scf::ForOp loop = columnLoop(inits);
   SmallVector<Value> yields;
   ValueRange carried = loop.getRegionIterArgs();
@@ -224,8 +240,8 @@ void RowSchedule::reduceLevel(
     SmallVector<Value> lifted = lift(*stage);
     graph::ElementBuilder inLoop = kb.emitter.elements();
     llvm::append_range(
-        yields, op.buildCombine(inLoop, carried.take_front(lifted.size()),
-                                lifted));
+        yields,
+        op.buildCombine(inLoop, carried.take_front(lifted.size()), lifted));
     carried = carried.drop_front(lifted.size());
   }
   scf::YieldOp::create(kb.builder, kb.loc, yields);
@@ -271,7 +287,8 @@ void RowSchedule::storeFull() {
 }
 
 LogicalResult RowSchedule::run() {
-  kb.begin(layout.threads, {int64_t(llvm::divideCeil(rows, layout.rows)), 1, 1}, {rows / rowUnit});
+  kb.begin(layout.threads, {int64_t(llvm::divideCeil(rows, layout.rows)), 1, 1},
+           {rows / rowUnit});
   setUpRows();
   if (!isLooped())
     enterColumns(kb.index(0));
@@ -295,12 +312,7 @@ LogicalResult RowSchedule::run() {
     return success();
   }
   OpBuilder::InsertionGuard guard(kb.builder);
-  for (Operation *op : form.ops)
-    if (auto placed = form.placements.find(op);
-        placed != form.placements.end() && placed->second.isUniform)
-      for (Value result : op->getResults())
-        if (!uniform.contains(result))
-          uniform[result] = uniformValue(result);
+  computeUniform(levels);
   columnLoop({});
   storeFull();
   scf::YieldOp::create(kb.builder, kb.loc);
@@ -309,9 +321,10 @@ LogicalResult RowSchedule::run() {
 
 FailureOr<tile::KernelOp>
 graph_to_tile::scheduleRow(KernelBuilder &kb, const AccessFacts &access) {
-  RowLayout layout = chooseRowLayout(
-      kb.builder.getContext(), KernelBuilder::product(kb.form.parallel),
-      KernelBuilder::product(kb.form.reduced), kb.form, access, kb.options.target);
+  RowLayout layout = chooseRowLayout(kb.builder.getContext(),
+                                     KernelBuilder::product(kb.form.parallel),
+                                     KernelBuilder::product(kb.form.reduced),
+                                     kb.form, access, kb.options.target);
   if (failed(RowSchedule(kb, layout).run()))
     return failure();
   return kb.kernel;

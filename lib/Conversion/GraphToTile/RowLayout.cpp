@@ -23,9 +23,8 @@ static int64_t vectorAlong(int64_t inner, int64_t bytes, int64_t limit) {
   return vector;
 }
 
-static RowLayout alongRow(MLIRContext *context, int64_t columns,
-                          int64_t vector, int64_t rows,
-                          const TargetInfo &target) {
+static RowLayout alongRow(MLIRContext *context, int64_t columns, int64_t vector,
+                          int64_t rows, const TargetInfo &target) {
   RowLayout result;
   // At least two columns, so that a row and its reduction differ in shape; what
   // a row does not have is masked.
@@ -43,7 +42,8 @@ static RowLayout alongRow(MLIRContext *context, int64_t columns,
   // Short rows: several warps a block, while blocks still fill the machine.
   int64_t blockRows = 1;
   while (rowWarps * blockRows * 2 <= 8 &&
-         rows / (rowsPerWarp * blockRows * 2) >= int64_t(target.multiprocessors))
+         rows / (rowsPerWarp * blockRows * 2) >=
+             int64_t(target.multiprocessors))
     blockRows *= 2;
   result.threads = 32 * rowWarps * blockRows;
   result.rows = rowsPerWarp * blockRows;

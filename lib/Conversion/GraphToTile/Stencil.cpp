@@ -100,9 +100,9 @@ SmallVector<Value> StencilSchedule::enter(ArrayRef<int64_t> sizes,
   for (int64_t size : sizes.drop_back())
     if (size != 1)
       longSizes.push_back(size);
-  SmallVector<Value> rows =
-      longSizes.size() == 1 ? SmallVector<Value>{row}
-                            : eb.delinearize(row, longSizes);
+  SmallVector<Value> rows = longSizes.size() == 1
+                                ? SmallVector<Value>{row}
+                                : eb.delinearize(row, longSizes);
   Value mask;
   auto restrict = [&](Value condition) {
     if (!kb.emitter.isProven(condition))
@@ -115,9 +115,8 @@ SmallVector<Value> StencilSchedule::enter(ArrayRef<int64_t> sizes,
   SmallVector<Value> index;
   ArrayRef<Value> nextRow(rows);
   for (auto [i, size] : llvm::enumerate(sizes)) {
-    Value base = tile::SplatOp::create(kb.builder, kb.loc,
-                                       eb.type(kb.builder.getIndexType()),
-                                       start[i]);
+    Value base = tile::SplatOp::create(
+        kb.builder, kb.loc, eb.type(kb.builder.getIndexType()), start[i]);
     if (i + 1 == sizes.size())
       base = eb.addIndex(base, column);
     else if (size != 1) {
@@ -189,19 +188,16 @@ void StencilSchedule::allocate(Staged &staged) {
 void StencilSchedule::clearReach(const Staged &staged) {
   RankedTensorType elements = carrierFor(staged.extents);
   int64_t first = elements.getNumElements();
-  int64_t end =
-      cast<MemRefType>(staged.buffer.getType()).getNumElements();
+  int64_t end = cast<MemRefType>(staged.buffer.getType()).getNumElements();
   int64_t repeats = llvm::divideCeil(end - first, 32 * kWarps);
   auto layout = tile::LayoutAttr::get(
       kb.builder.getContext(), {Digit{repeats, 32 * kWarps, 0}},
       {Digit{32, 1, 0}}, {Digit{kWarps, 32, 0}});
-  RankedTensorType carrier =
-      kb.carrierType({repeats * 32 * kWarps}, layout);
+  RankedTensorType carrier = kb.carrierType({repeats * 32 * kWarps}, layout);
   kb.emitter.setCarrier(carrier);
   graph::ElementBuilder eb = kb.emitter.elements();
   Value at = kb.axisTile(carrier, 0, kb.index(first));
-  Type element =
-      cast<MemRefType>(staged.buffer.getType()).getElementType();
+  Type element = cast<MemRefType>(staged.buffer.getType()).getElementType();
   tile::StoreOp::create(kb.builder, kb.loc, eb.zero(element), staged.buffer, at,
                         kb.below(carrier, at, kb.index(end)), /*vector=*/1);
 }
@@ -209,15 +205,15 @@ void StencilSchedule::clearReach(const Staged &staged) {
 void StencilSchedule::makeStaged(const Staged &staged) {
   auto type = cast<RankedTensorType>(staged.value.getType());
   clearReach(staged);
-  SmallVector<Value> index = enter(staged.extents, staged.start, type.getShape());
+  SmallVector<Value> index =
+      enter(staged.extents, staged.start, type.getShape());
   Value value = kb.emitter.emit(staged.value, index);
   // Inner threads beyond the box store too: others may read there.
   Value at = sharedOffset(staged, index);
   auto known = kb.emitter.bounds(at);
   bool isInside =
       inner && known && known->low >= 0 &&
-      known->high <
-          cast<MemRefType>(staged.buffer.getType()).getNumElements();
+      known->high < cast<MemRefType>(staged.buffer.getType()).getNumElements();
   tile::StoreOp::create(kb.builder, kb.loc, value, staged.buffer, at,
                         isInside ? Value() : kb.emitter.getMask(),
                         /*vector=*/1);
@@ -347,7 +343,8 @@ LogicalResult StencilSchedule::run() {
   std::optional<SmallVector<int64_t>> chosen =
       analysis::chooseStencilTile(form, staged);
   if (!chosen)
-    return kb.fusion.emitOpError("has no tile whose halo fits in shared memory");
+    return kb.fusion.emitOpError(
+        "has no tile whose halo fits in shared memory");
   tile = *chosen;
   for (analysis::StagedValue &value : staged)
     values.push_back({std::move(value), {}, {}, {}, {}});
@@ -362,8 +359,8 @@ LogicalResult StencilSchedule::run() {
   };
   for (auto [at, edge] : llvm::zip(block, tile))
     // A value of its own even where it equals the block's coordinate.
-    tileStart.push_back(arith::MulIOp::create(kb.builder, kb.loc, at,
-                                              kb.index(edge)));
+    tileStart.push_back(
+        arith::MulIOp::create(kb.builder, kb.loc, at, kb.index(edge)));
   for (Staged &staged : values)
     allocate(staged);
   kb.emitter.staged = [this](Value value, ValueRange index) {

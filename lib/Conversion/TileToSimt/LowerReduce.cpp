@@ -32,7 +32,8 @@ private:
   SmallVector<Value> loadAll(ArrayRef<Value> arrays, Value at);
   void storeAll(ValueRange values, ArrayRef<Value> arrays, Value at);
   bool isReduced(const Digit &digit) const {
-    return digit.stride && digit.size > 1 && llvm::is_contained(axes, digit.axis);
+    return digit.stride && digit.size > 1 &&
+           llvm::is_contained(axes, digit.axis);
   }
   /// Splits register digits into (kept, reduced) and gives the register of a
   /// pair of places.
@@ -123,9 +124,9 @@ void ReduceLowering::reduceRegisters() {
   code.forEachRegister(loc, reducedCount - 1, [&](Value step) {
     Value reduced = code.add(loc, step, code.constant(loc, 1));
     code.forEachRegister(loc, keptCount, [&](Value kept) {
-      storeAll(combine(loadAll(accs, kept),
-                       elements(fullRegister(kept, reduced))),
-               accs, kept);
+      storeAll(
+          combine(loadAll(accs, kept), elements(fullRegister(kept, reduced))),
+          accs, kept);
     });
   });
 }
@@ -159,8 +160,8 @@ Value ReduceLowering::warpWithReducedDigits(Value reducedPlace) {
     reducedTotal *= isReduced(digit) ? digit.size : 1;
   for (const Digit &digit : layout.getWarp()) {
     bool isRed = isReduced(digit);
-    Value from = code.div(loc, isRed ? reducedPlace : code.warp,
-                          isRed ? below : place);
+    Value from =
+        code.div(loc, isRed ? reducedPlace : code.warp, isRed ? below : place);
     int64_t above = isRed ? below : place, all = isRed ? reducedTotal : total;
     if (above * digit.size != all)
       from = code.rem(loc, from, digit.size);
@@ -189,13 +190,13 @@ void ReduceLowering::reduceWarps() {
   for (const Digit &digit : laneDigits) {
     Value value = code.rem(loc, code.div(loc, code.lane, below), digit.size);
     if (isReduced(digit)) {
-      Value first = arith::CmpIOp::create(code.builder, loc,
-                                          arith::CmpIPredicate::eq, value,
-                                          code.constant(loc, 0));
-      isWriter = isWriter ? arith::AndIOp::create(code.builder, loc, isWriter,
-                                                  first)
-                                .getResult()
-                          : first;
+      Value first =
+          arith::CmpIOp::create(code.builder, loc, arith::CmpIPredicate::eq,
+                                value, code.constant(loc, 0));
+      isWriter = isWriter
+                     ? arith::AndIOp::create(code.builder, loc, isWriter, first)
+                           .getResult()
+                     : first;
     } else {
       laneGroup = code.add(loc, laneGroup, code.mul(loc, value, place));
       place *= digit.size;
@@ -204,12 +205,13 @@ void ReduceLowering::reduceWarps() {
   }
   SmallVector<Value> shared;
   for (Value acc : accs)
-    shared.push_back(simt::SharedOp::create(
-        code.builder, loc,
+    shared.push_back(code.exchangeBuffer(
+        loc,
         MemRefType::get({layout.getWarpCount() * keptLanes * keptCount},
                         cast<MemRefType>(acc.getType()).getElementType(),
                         MemRefLayoutAttrInterface(),
-                        code.builder.getI64IntegerAttr(tile::kSharedSpace))));
+                        code.builder.getI64IntegerAttr(tile::kSharedSpace)),
+        shared));
   auto write = [&] {
     code.forEachRegister(loc, keptCount, [&](Value kept) {
       storeAll(loadAll(accs, kept), shared,
@@ -235,9 +237,9 @@ void ReduceLowering::reduceWarps() {
   code.forEachRegister(loc, reducedWarps - 1, [&](Value step) {
     Value reduced = code.add(loc, step, code.constant(loc, 1));
     code.forEachRegister(loc, keptCount, [&](Value kept) {
-      storeAll(combine(loadAll(accs, kept),
-                       loadAll(shared, slotOf(reduced, kept))),
-               accs, kept);
+      storeAll(
+          combine(loadAll(accs, kept), loadAll(shared, slotOf(reduced, kept))),
+          accs, kept);
     });
   });
   // The buffer is written again in the next iteration of a surrounding loop.

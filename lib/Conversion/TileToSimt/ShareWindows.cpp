@@ -74,12 +74,12 @@ static std::optional<int64_t> sharedGrowth(tile::LoadOp load, scf::ForOp loop) {
   return byRegister;
 }
 
-SmallVector<tile::LoadOp>
-fusec::tile_to_simt::shareWindows(scf::ForOp loop, ThreadCode &code) {
+SmallVector<tile::LoadOp> fusec::tile_to_simt::shareWindows(scf::ForOp loop,
+                                                            ThreadCode &code) {
   SmallVector<tile::LoadOp> shared;
   std::optional<int64_t> trips = constantOf(loop.getUpperBound());
-  if (constantOf(loop.getLowerBound()) != 0 || constantOf(loop.getStep()) != 1 ||
-      !trips || *trips < 2)
+  if (constantOf(loop.getLowerBound()) != 0 ||
+      constantOf(loop.getStep()) != 1 || !trips || *trips < 2)
     return shared;
   for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
     std::optional<int64_t> step = sharedGrowth(load, loop);
@@ -91,17 +91,15 @@ fusec::tile_to_simt::shareWindows(scf::ForOp loop, ThreadCode &code) {
     int64_t span = strip + *trips - 1;
     int64_t count = layout.getRegisterCount() / strip * span;
     Value array = code.makeArray(
-        loc, count,
-        cast<RankedTensorType>(load.getType()).getElementType());
+        loc, count, cast<RankedTensorType>(load.getType()).getElementType());
     code.scalars.map(loop.getInductionVar(), code.constant(loc, 0));
     code.forEachRegister(loc, count, [&](Value entry) {
       Value first = code.mul(loc, code.div(loc, entry, span), strip);
       Value offset = code.element(load.getOffsets(), first);
       Value along = code.mul(loc, code.rem(loc, entry, span), *step);
-      simt::LoadOp::create(code.builder, loc,
-                           code.scalars.lookup(load.getBuffer()),
-                           code.add(loc, offset, along), array, entry, Value(),
-                           Value(), 1);
+      simt::LoadOp::create(
+          code.builder, loc, code.scalars.lookup(load.getBuffer()),
+          code.add(loc, offset, along), array, entry, Value(), Value(), 1);
     });
     code.windows[load.getResult()] = {array, strip, *trips, Value()};
     shared.push_back(load);

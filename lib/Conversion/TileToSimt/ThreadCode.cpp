@@ -91,6 +91,27 @@ Value ThreadCode::reducedRegister(Location loc, ArrayRef<Digit> digits,
 // Registers
 //===----------------------------------------------------------------------===//
 
+// Of the 48 KiB of static shared memory of a block.
+static constexpr int64_t kExchangeBytes = 24 * 1024;
+
+Value ThreadCode::exchangeBuffer(Location loc, MemRefType type,
+                                 ArrayRef<Value> taken) {
+  int64_t bytes = type.getNumElements() *
+                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  if (exchangeBytes + bytes > kExchangeBytes)
+    for (Value known : exchanges)
+      if (known.getType() == type && !llvm::is_contained(taken, known)) {
+        simt::BarrierOp::create(builder, loc);
+        return known;
+      }
+  exchangeBytes += bytes;
+  // At the kernel's start, so that it is visible wherever it is used again.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(warp.getDefiningOp());
+  exchanges.push_back(simt::SharedOp::create(builder, loc, type));
+  return exchanges.back();
+}
+
 Value ThreadCode::makeArray(Location loc, int64_t count, Type element) {
   return memref::AllocaOp::create(builder, loc,
                                   MemRefType::get({count}, element));
@@ -102,9 +123,8 @@ void ThreadCode::forEachRegister(Location loc, int64_t count,
   if (count == 1) {
     body(constant(loc, 0));
   } else {
-    auto loop =
-        scf::ForOp::create(builder, loc, constant(loc, 0),
-                           constant(loc, count), constant(loc, 1));
+    auto loop = scf::ForOp::create(builder, loc, constant(loc, 0),
+                                   constant(loc, count), constant(loc, 1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -182,8 +202,8 @@ Value ThreadCode::emitBroadcast(tile::BroadcastOp op, Value reg) {
   for (int64_t axis = 0; axis < to.getRank(); ++axis)
     if (from.getDimSize(axis) != to.getDimSize(axis))
       axes.push_back(axis);
-  Value source = reducedRegister(op.getLoc(), tile::getLayout(to).getReg(),
-                                 axes, reg);
+  Value source =
+      reducedRegister(op.getLoc(), tile::getLayout(to).getReg(), axes, reg);
   return element(op.getOperand(), source);
 }
 
@@ -213,8 +233,8 @@ Value ThreadCode::emit(Value tile, Value reg) {
     return emitBroadcast(broadcast, reg);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto value = cast<DenseElementsAttr>(constant.getValue());
-    return arith::ConstantOp::create(
-        builder, loc, value.getSplatValue<TypedAttr>());
+    return arith::ConstantOp::create(builder, loc,
+                                     value.getSplatValue<TypedAttr>());
   }
   // Elementwise: the same op on elements.
   IRMapping mapping;

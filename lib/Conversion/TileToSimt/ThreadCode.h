@@ -34,6 +34,14 @@ public:
   /// Tiles that are arrays.
   llvm::DenseMap<mlir::Value, mlir::Value> arrays;
 
+  /// A shared array for a reduction's exchange. While shared memory lasts each
+  /// gets its own; then one of equal type that is not `taken` is used again,
+  /// behind a barrier.
+  mlir::Value exchangeBuffer(mlir::Location loc, mlir::MemRefType type,
+                             llvm::ArrayRef<mlir::Value> taken);
+  llvm::SmallVector<mlir::Value> exchanges;
+  int64_t exchangeBytes = 0;
+
   /// A load inside a loop whose next iteration reads the element that the next
   /// register reads in this one: the loop's reads are one array, made before
   /// it. Register r of iteration i is entry
@@ -95,7 +103,8 @@ private:
   mlir::Value emitBroadcast(tile::BroadcastOp op, mlir::Value reg);
 
   // Elements emitted in the scopes that are open, innermost last.
-  using Scope = llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value>;
+  using Scope =
+      llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value>;
   llvm::SmallVector<Scope> scopes;
 };
 

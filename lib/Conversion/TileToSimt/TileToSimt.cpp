@@ -27,10 +27,10 @@ bool isTile(Value value) { return bool(tile::getLayout(value.getType())); }
 
 /// Lazy ops: repeated in every loop that needs them.
 bool isLazyOp(Operation *op) {
-  return isa<tile::IotaOp, tile::SplatOp, tensor::SplatOp,
-             tile::BroadcastOp>(op) ||
-         (isMemoryEffectFree(op) && op->getNumResults() == 1 && op->getNumRegions() == 0 &&
-          op->hasTrait<OpTrait::Elementwise>()) ||
+  return isa<tile::IotaOp, tile::SplatOp, tensor::SplatOp, tile::BroadcastOp>(
+             op) ||
+         (isMemoryEffectFree(op) && op->getNumResults() == 1 &&
+          op->getNumRegions() == 0 && op->hasTrait<OpTrait::Elementwise>()) ||
          isa<arith::ConstantOp>(op);
 }
 
@@ -38,9 +38,8 @@ bool isLazyOp(Operation *op) {
 bool isCheap(Value value) {
   Operation *op = value.getDefiningOp();
   if (isa<tile::IotaOp, tile::SplatOp, tensor::SplatOp, tile::BroadcastOp,
-          arith::ConstantOp,
-          arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp,
-          arith::IndexCastUIOp>(op))
+          arith::ConstantOp, arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp,
+          arith::IndexCastOp, arith::IndexCastUIOp>(op))
     return true;
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return element.isIndex() || element.isInteger(1);
@@ -100,9 +99,8 @@ bool KernelLowering::needsArray(Value value) {
   if (it != arrayness.end())
     return it->second;
   // A uniform value is one register: converted once, not once per use.
-  bool isIndex = cast<RankedTensorType>(value.getType())
-                     .getElementType()
-                     .isIntOrIndex();
+  bool isIndex =
+      cast<RankedTensorType>(value.getType()).getElementType().isIntOrIndex();
   bool result = isa_and_nonnull<tile::LoadOp>(value.getDefiningOp()) ||
                 (!isCheap(value) && !sinkOf(value)) ||
                 (!isIndex && code.isUniform(value) &&
@@ -117,16 +115,17 @@ bool KernelLowering::needsArray(Value value) {
 
 /// True in exactly one of the threads that hold copies of an element; null if
 /// no digit replicates.
-static Value firstCopy(ThreadCode &code, Location loc, tile::LayoutAttr layout) {
+static Value firstCopy(ThreadCode &code, Location loc,
+                       tile::LayoutAttr layout) {
   Value condition;
   auto restrict = [&](ArrayRef<tile::Digit> digits, Value place) {
     int64_t below = 1;
     for (const tile::Digit &digit : digits) {
       if (digit.size > 1 && !digit.stride) {
         Value value = code.rem(loc, code.div(loc, place, below), digit.size);
-        Value first = arith::CmpIOp::create(code.builder, loc,
-                                            arith::CmpIPredicate::eq, value,
-                                            code.constant(loc, 0));
+        Value first =
+            arith::CmpIOp::create(code.builder, loc, arith::CmpIPredicate::eq,
+                                  value, code.constant(loc, 0));
         condition = condition ? arith::AndIOp::create(code.builder, loc,
                                                       condition, first)
                                     .getResult()
@@ -167,9 +166,10 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
     if (store.getMask())
       mask = code.element(store.getMask(), reg);
     if (copy)
-      mask = mask ? arith::AndIOp::create(code.builder, loc, copy, mask)
-                        .getResult()
-                  : copy;
+      mask =
+          mask
+              ? arith::AndIOp::create(code.builder, loc, copy, mask).getResult()
+              : copy;
     simt::StoreOp::create(code.builder, loc,
                           code.scalars.lookup(store.getBuffer()),
                           code.element(store.getOffsets(), reg), array, reg,
@@ -223,9 +223,9 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       scalarInits.push_back(code.scalars.lookup(init));
       continue;
     }
-    Value array = code.makeArray(
-        loc, tile::getLayout(arg.getType()).getRegisterCount(),
-        cast<RankedTensorType>(arg.getType()).getElementType());
+    Value array =
+        code.makeArray(loc, tile::getLayout(arg.getType()).getRegisterCount(),
+                       cast<RankedTensorType>(arg.getType()).getElementType());
     code.arrays[arg] = array;
     code.arrays[result] = array;
   }
@@ -326,8 +326,7 @@ LogicalResult KernelLowering::lowerContract(tile::ContractOp op) {
       code.scalars.lookup(op.getM()), code.scalars.lookup(op.getN()),
       code.scalars.lookup(op.getK()), base(op.getLhsBase()),
       base(op.getRhsBase()), op.getElementType(), op.getConfig(),
-      op.getLhsVector(), op.getLhsOuter(), op.getRhsVector(),
-      op.getRhsOuter());
+      op.getLhsVector(), op.getLhsOuter(), op.getRhsVector(), op.getRhsOuter());
   return success(succeeded(lowerHole(op.getLhs(), lowered.getLhs())) &&
                  succeeded(lowerHole(op.getRhs(), lowered.getRhs())) &&
                  succeeded(lowerHole(op.getEpilogue(), lowered.getEpilogue())));
@@ -352,9 +351,9 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   if (isa<tile::BarrierOp>(op))
     return simt::BarrierOp::create(code.builder, loc), success();
   if (auto alloc = dyn_cast<tile::AllocOp>(op)) {
-    code.scalars.map(alloc.getResult(), simt::SharedOp::create(
-                                            code.builder, loc, alloc.getType())
-                                            .getResult());
+    code.scalars.map(
+        alloc.getResult(),
+        simt::SharedOp::create(code.builder, loc, alloc.getType()).getResult());
     return success();
   }
   if (auto id = dyn_cast<tile::BlockIdOp>(op)) {

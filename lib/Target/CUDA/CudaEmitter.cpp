@@ -72,7 +72,8 @@ std::string cuda::literal(Attribute value, StringRef typeName) {
     if (!wide && typeName != "f32")
       return (typeName + "{" + hexBits(bits, "u") + "}").str();
     if (!number.isFinite())
-      return (wide ? "as_f64(" : "as_f32(") + hexBits(bits, wide ? "ull" : "u") + ")";
+      return (wide ? "as_f64(" : "as_f32(") +
+             hexBits(bits, wide ? "ull" : "u") + ")";
     return hexFloat(number) + (wide ? "" : "f");
   }
   llvm::APInt number = cast<IntegerAttr>(value).getValue();
@@ -109,8 +110,8 @@ llvm::raw_ostream &Emitter::line() { return os.indent(2 * indent); }
 LogicalResult Emitter::define(Operation *op, const llvm::Twine &text) {
   std::string type = typeName(op->getResult(0).getType());
   if (type.empty())
-    return op->emitOpError() << "has a type without a CUDA name: "
-                             << op->getResult(0).getType();
+    return op->emitOpError()
+           << "has a type without a CUDA name: " << op->getResult(0).getType();
   std::string body = text.str(); // before the name exists
   line() << "const " << type << " " << name(op->getResult(0)) << " = " << body
          << ";\n";
@@ -157,10 +158,10 @@ static simt::ContractOp contractOf(simt::KernelOp kernel) {
 
 uint32_t cuda::dynamicSharedBytes(simt::KernelOp kernel) {
   simt::ContractOp contract = contractOf(kernel);
-  return contract ? static_cast<uint32_t>(
-                        GemmConfig::fromNumbers(contract.getConfig())
-                            .sharedBytes())
-                  : 0;
+  return contract
+             ? static_cast<uint32_t>(
+                   GemmConfig::fromNumbers(contract.getConfig()).sharedBytes())
+             : 0;
 }
 
 FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
@@ -196,8 +197,8 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
   result.entry = "k_" + hashOf(emitter.before + rest);
   result.source = emitter.before + macro + result.entry + rest +
                   "FUSEC_EXPORT(" + result.entry + ")\n";
-  for (size_t at; (at = result.source.find(Emitter::kEntryMark)) !=
-                  std::string::npos;)
+  for (size_t at;
+       (at = result.source.find(Emitter::kEntryMark)) != std::string::npos;)
     result.source.replace(at, 1, result.entry);
   result.threads = static_cast<uint32_t>(kernel.getThreads());
   result.usesSkeleton = bool(contract);

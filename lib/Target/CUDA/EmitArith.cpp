@@ -9,34 +9,60 @@
 using namespace mlir;
 using namespace fusec::cuda;
 
-static const char *floatPredicate(arith::CmpFPredicate predicate, bool &negate) {
+static const char *floatPredicate(arith::CmpFPredicate predicate,
+                                  bool &negate) {
   // C++ comparisons are ordered; an unordered one is the negated converse.
   using P = arith::CmpFPredicate;
   negate = false;
   switch (predicate) {
-  case P::OEQ: return "==";
-  case P::OLT: return "<";
-  case P::OLE: return "<=";
-  case P::OGT: return ">";
-  case P::OGE: return ">=";
-  case P::UNE: return "!=";
-  case P::ULT: negate = true; return ">=";
-  case P::ULE: negate = true; return ">";
-  case P::UGT: negate = true; return "<=";
-  case P::UGE: negate = true; return "<";
-  default: return nullptr;
+  case P::OEQ:
+    return "==";
+  case P::OLT:
+    return "<";
+  case P::OLE:
+    return "<=";
+  case P::OGT:
+    return ">";
+  case P::OGE:
+    return ">=";
+  case P::UNE:
+    return "!=";
+  case P::ULT:
+    negate = true;
+    return ">=";
+  case P::ULE:
+    negate = true;
+    return ">";
+  case P::UGT:
+    negate = true;
+    return "<=";
+  case P::UGE:
+    negate = true;
+    return "<";
+  default:
+    return nullptr;
   }
 }
 
 static const char *integerPredicate(arith::CmpIPredicate predicate) {
   using P = arith::CmpIPredicate;
   switch (predicate) {
-  case P::eq: return "==";
-  case P::ne: return "!=";
-  case P::slt: case P::ult: return "<";
-  case P::sle: case P::ule: return "<=";
-  case P::sgt: case P::ugt: return ">";
-  case P::sge: case P::uge: return ">=";
+  case P::eq:
+    return "==";
+  case P::ne:
+    return "!=";
+  case P::slt:
+  case P::ult:
+    return "<";
+  case P::sle:
+  case P::ule:
+    return "<=";
+  case P::sgt:
+  case P::ugt:
+    return ">";
+  case P::sge:
+  case P::uge:
+    return ">=";
   }
   return nullptr;
 }
@@ -46,7 +72,14 @@ static bool isUnsignedPredicate(arith::CmpIPredicate predicate) {
 }
 
 LogicalResult Emitter::emitArith(Operation *op) {
-  auto arg = [&](unsigned i) { return use(op->getOperand(i)); };
+  // A 4-bit value lives in a byte whose upper half means nothing: every use
+  // takes the low half, sign-extended.
+  auto arg = [&](unsigned i) {
+    std::string text = use(op->getOperand(i));
+    return op->getOperand(i).getType().isInteger(4)
+               ? "(i8)((i8)((u8)" + text + " << 4) >> 4)"
+               : text;
+  };
   Type type = op->getResult(0).getType();
   std::string to = typeName(type);
   Type fromType = op->getNumOperands() ? op->getOperand(0).getType() : type;
@@ -57,9 +90,12 @@ LogicalResult Emitter::emitArith(Operation *op) {
   // Index arithmetic does not overflow; integers wrap.
   auto wrap = [&](const char *sign, const char *call) {
     return isIndex ? infix(sign)
-                   : define(op, llvm::Twine(call) + "(" + arg(0) + ", " + arg(1) + ")");
+                   : define(op, llvm::Twine(call) + "(" + arg(0) + ", " +
+                                    arg(1) + ")");
   };
   auto asUnsigned = [&](unsigned i) {
+    if (op->getOperand(i).getType().isInteger(4))
+      return "(u8)(" + use(op->getOperand(i)) + " & 15)";
     return "(" + unsignedName(op->getOperand(i).getType()) + ")" + arg(i);
   };
   auto call2 = [&](const llvm::Twine &callee) {
@@ -78,7 +114,8 @@ LogicalResult Emitter::emitArith(Operation *op) {
   auto bitwise = [&](const char *sign) {
     if (type.isInteger(1))
       return define(op, "(" + arg(0) + " " + sign + " " + arg(1) + ") != 0");
-    return define(op, "(" + to + ")(" + arg(0) + " " + sign + " " + arg(1) + ")");
+    return define(op,
+                  "(" + to + ")(" + arg(0) + " " + sign + " " + arg(1) + ")");
   };
   auto extend4 = [&](bool isSigned) { // the low 4 bits of a byte
     return isSigned ? "(i8)((i8)((u8)" + arg(0) + " << 4) >> 4)"
@@ -90,7 +127,8 @@ LogicalResult Emitter::emitArith(Operation *op) {
       .Case<arith::MulFOp>([&](auto) { return infix("*"); })
       .Case<arith::DivFOp>([&](auto) { return infix("/"); })
       .Case<arith::RemFOp>([&](auto) { return call2("m_fmod"); })
-      .Case<arith::NegFOp>([&](auto) { return define(op, "-(" + arg(0) + ")"); })
+      .Case<arith::NegFOp>(
+          [&](auto) { return define(op, "-(" + arg(0) + ")"); })
       .Case<arith::MaximumFOp>([&](auto) { return call2("m_max"); })
       .Case<arith::MinimumFOp>([&](auto) { return call2("m_min"); })
       .Case<arith::AddIOp>([&](auto) { return wrap("+", "i_add"); })
@@ -112,17 +150,22 @@ LogicalResult Emitter::emitArith(Operation *op) {
       .Case<arith::ShLIOp>([&](auto) { return call2("i_shl"); })
       .Case<arith::ShRSIOp>([&](auto) { return call2("i_shr"); })
       .Case<arith::ShRUIOp>([&](auto) { return call2("i_ushr"); })
-      .Case<arith::MulUIExtendedOp, arith::MulSIExtendedOp, arith::AddUIExtendedOp>(
+      .Case<arith::MulUIExtendedOp, arith::MulSIExtendedOp,
+            arith::AddUIExtendedOp>(
           [&](auto) { return op->emitOpError("has no CUDA text"); })
       .Case<arith::CmpFOp>([&](arith::CmpFOp cmp) -> LogicalResult {
         if (cmp.getPredicate() == arith::CmpFPredicate::UNO)
-          return define(op, "m_isnan(" + arg(0) + ") || m_isnan(" + arg(1) + ")");
+          return define(op,
+                        "m_isnan(" + arg(0) + ") || m_isnan(" + arg(1) + ")");
         if (cmp.getPredicate() == arith::CmpFPredicate::ORD)
-          return define(op, "!m_isnan(" + arg(0) + ") && !m_isnan(" + arg(1) + ")");
+          return define(op,
+                        "!m_isnan(" + arg(0) + ") && !m_isnan(" + arg(1) + ")");
         if (cmp.getPredicate() == arith::CmpFPredicate::ONE)
-          return define(op, arg(0) + " < " + arg(1) + " || " + arg(0) + " > " + arg(1));
+          return define(op, arg(0) + " < " + arg(1) + " || " + arg(0) + " > " +
+                                arg(1));
         if (cmp.getPredicate() == arith::CmpFPredicate::UEQ)
-          return define(op, "!(" + arg(0) + " < " + arg(1) + " || " + arg(0) + " > " + arg(1) + ")");
+          return define(op, "!(" + arg(0) + " < " + arg(1) + " || " + arg(0) +
+                                " > " + arg(1) + ")");
         bool negate;
         const char *sign = floatPredicate(cmp.getPredicate(), negate);
         if (!sign)
@@ -140,7 +183,8 @@ LogicalResult Emitter::emitArith(Operation *op) {
         return define(op, arg(0) + " ? " + arg(1) + " : " + arg(2));
       })
       .Case<arith::ExtFOp>([&](auto) {
-        return define(op, (type.isF64() ? "to_f64(" : "to_f32(") + arg(0) + ")");
+        return define(op,
+                      (type.isF64() ? "to_f64(" : "to_f32(") + arg(0) + ")");
       })
       .Case<arith::TruncFOp>([&](auto) {
         if (fromType.isF64())
@@ -148,21 +192,26 @@ LogicalResult Emitter::emitArith(Operation *op) {
         return define(op, "from_f32<" + to + ">(" + arg(0) + ")");
       })
       .Case<arith::SIToFPOp>([&](auto) {
-        return define(op, "(" + to + ")" + (fromType.isInteger(4) ? extend4(true) : arg(0)));
+        return define(op, "(" + to + ")" +
+                              (fromType.isInteger(4) ? extend4(true) : arg(0)));
       })
       .Case<arith::UIToFPOp>([&](auto) {
         if (fromType.isInteger(4))
           return define(op, "(" + to + ")" + extend4(false));
         return define(op, "(" + to + ")" + asUnsigned(0));
       })
-      .Case<arith::FPToSIOp>([&](auto) { return define(op, "cvt_sat<" + to + ">(" + arg(0) + ")"); })
+      .Case<arith::FPToSIOp>([&](auto) {
+        return define(op, "cvt_sat<" + to + ">(" + arg(0) + ")");
+      })
       .Case<arith::FPToUIOp>([&](auto) {
-        return define(op, "(" + to + ")cvt_sat<" + unsignedName(type) + ">(" + arg(0) + ")");
+        return define(op, "(" + to + ")cvt_sat<" + unsignedName(type) + ">(" +
+                              arg(0) + ")");
       })
       .Case<arith::ExtSIOp>([&](auto) {
         if (fromType.isInteger(1))
           return define(op, "(" + to + ")(" + arg(0) + " ? -1 : 0)");
-        return define(op, "(" + to + ")" + (fromType.isInteger(4) ? extend4(true) : arg(0)));
+        return define(op, "(" + to + ")" +
+                              (fromType.isInteger(4) ? extend4(true) : arg(0)));
       })
       .Case<arith::ExtUIOp>([&](auto) {
         if (fromType.isInteger(4))
@@ -174,8 +223,10 @@ LogicalResult Emitter::emitArith(Operation *op) {
           return define(op, "(" + arg(0) + " & 1) != 0");
         return define(op, "(" + to + ")" + arg(0));
       })
-      .Case<arith::IndexCastOp>([&](auto) { return define(op, "(" + to + ")" + arg(0)); })
-      .Case<arith::IndexCastUIOp>([&](auto) { return define(op, "(" + to + ")" + asUnsigned(0)); })
+      .Case<arith::IndexCastOp>(
+          [&](auto) { return define(op, "(" + to + ")" + arg(0)); })
+      .Case<arith::IndexCastUIOp>(
+          [&](auto) { return define(op, "(" + to + ")" + asUnsigned(0)); })
       .Case<arith::BitcastOp>([&](auto) {
         return define(op, "from_bits<" + to + ">(to_bits(" + arg(0) + "))");
       })

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -15,7 +16,7 @@ using namespace fusec::cuda;
 // constants. Other loops (window rows, channels) are unrolled while their text
 // stays small: the compiler then shares what iterations have in common.
 static constexpr int64_t kMaxRegisterTrip = 128;
-static constexpr int64_t kMaxUnrolledOps = 16384;
+static constexpr uint64_t kMaxUnrolledOps = 16384;
 
 static std::optional<int64_t> constantTrip(scf::ForOp loop) {
   llvm::APInt lower, upper, step;
@@ -23,20 +24,23 @@ static std::optional<int64_t> constantTrip(scf::ForOp loop) {
       !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
       !matchPattern(loop.getStep(), m_ConstantInt(&step)))
     return std::nullopt;
-  return (upper.getSExtValue() - lower.getSExtValue()) / step.getSExtValue();
+  int64_t span = upper.getSExtValue() - lower.getSExtValue();
+  return span <= 0 ? 0 : llvm::divideCeil(span, step.getSExtValue());
 }
 
 /// Ops that the block becomes when all loops in it are unrolled.
-static int64_t unrolledOps(Block &block) {
-  int64_t count = 0;
+static uint64_t unrolledOps(Block &block) {
+  uint64_t count = 0;
   for (Operation &op : block) {
-    int64_t inner = 1;
+    uint64_t inner = 1;
     for (Region &region : op.getRegions())
       for (Block &nested : region)
         inner += unrolledOps(nested);
     auto loop = dyn_cast<scf::ForOp>(op);
     std::optional<int64_t> trip = loop ? constantTrip(loop) : std::nullopt;
-    count += inner * std::max<int64_t>(1, trip.value_or(1));
+    count = llvm::SaturatingAdd<uint64_t>(
+        count, llvm::SaturatingMultiply<uint64_t>(
+                   inner, std::max<int64_t>(1, trip.value_or(1))));
   }
   return count;
 }
@@ -60,14 +64,17 @@ static bool shouldUnroll(scf::ForOp loop) {
   std::optional<int64_t> trip = constantTrip(loop);
   if (!trip)
     return false;
-  if (*trip * unrolledOps(*loop.getBody()) <= kMaxUnrolledOps)
+  if (llvm::SaturatingMultiply<uint64_t>(std::max<int64_t>(0, *trip),
+                                         unrolledOps(*loop.getBody())) <=
+      kMaxUnrolledOps)
     return true;
   return *trip <= kMaxRegisterTrip && isOverRegisters(loop);
 }
 
 /// Declares a variable per carried value, set to `inits`.
-static LogicalResult declare(Emitter &emitter, Operation *op, ValueRange results,
-                             ValueRange inits, ValueRange inner) {
+static LogicalResult declare(Emitter &emitter, Operation *op,
+                             ValueRange results, ValueRange inits,
+                             ValueRange inner) {
   for (auto [i, result] : llvm::enumerate(results)) {
     std::string type = emitter.typeName(result.getType());
     if (type.empty())
@@ -110,11 +117,12 @@ static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
   if (unroll)
     emitter.line() << "FUSEC_UNROLL\n";
   emitter.line() << "for (" << type << " " << i << " = " << lower << "; " << i
-             << " < " << upper << "; " << i << " += " << step << ") {\n";
+                 << " < " << upper << "; " << i << " += " << step << ") {\n";
   ++emitter.indent;
   if (failed(emitter.emitBlock(*loop.getBody())))
     return failure();
-  assign(emitter, loop.getResults(), loop.getBody()->getTerminator()->getOperands());
+  assign(emitter, loop.getResults(),
+         loop.getBody()->getTerminator()->getOperands());
   --emitter.indent;
   emitter.line() << "}\n";
   return success();
@@ -174,8 +182,8 @@ static LogicalResult emitLoad(Emitter &e, simt::LoadOp load) {
   }
   if (load.getVector() != 1)
     return load.emitOpError("masked shared loads are scalar");
-  e.line() << regs << "[" << reg << "] = " << mask << " ? lds(" << buffer << ", "
-           << off << ") : " << other << ";\n";
+  e.line() << regs << "[" << reg << "] = " << mask << " ? lds(" << buffer
+           << ", " << off << ") : " << other << ";\n";
   return success();
 }
 
@@ -211,13 +219,15 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         return success();
       })
       .Case<memref::LoadOp>([&](memref::LoadOp load) {
-        std::string memory = use(load.getMemRef()), i = use(load.getIndices()[0]);
+        std::string memory = use(load.getMemRef()),
+                    i = use(load.getIndices()[0]);
         if (tile::isShared(load.getMemRef()))
           return define(op, "lds(" + memory + ", " + i + ")");
         return define(op, memory + "[" + i + "]");
       })
       .Case<memref::StoreOp>([&](memref::StoreOp store) {
-        std::string memory = use(store.getMemRef()), i = use(store.getIndices()[0]);
+        std::string memory = use(store.getMemRef()),
+                    i = use(store.getIndices()[0]);
         std::string value = use(store.getValue());
         if (tile::isShared(store.getMemRef()))
           line() << "sts(" << memory << ", " << i << ", " << value << ");\n";
@@ -226,12 +236,14 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         return success();
       })
       .Case<simt::SharedOp>([&](simt::SharedOp shared) {
-        line() << "FUSEC_SHARED(" << element(shared) << ", " << name(shared, "s")
-               << ", " << count(shared) << ");\n";
+        line() << "FUSEC_SHARED(" << element(shared) << ", "
+               << name(shared, "s") << ", " << count(shared) << ");\n";
         return success();
       })
-      .Case<simt::LaneOp>([&](auto) { return define(op, "(" + indexType + ")lane()"); })
-      .Case<simt::WarpOp>([&](auto) { return define(op, "(" + indexType + ")warp()"); })
+      .Case<simt::LaneOp>(
+          [&](auto) { return define(op, "(" + indexType + ")lane()"); })
+      .Case<simt::WarpOp>(
+          [&](auto) { return define(op, "(" + indexType + ")warp()"); })
       .Case<simt::BlockIdOp>([&](simt::BlockIdOp id) {
         static const char *const kNames[] = {"cta_x()", "cta_y()", "cta_z()"};
         return define(op, "(" + indexType + ")" + kNames[id.getDimension()]);
@@ -244,8 +256,11 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         line() << "bar();\n";
         return success();
       })
-      .Case<simt::LoadOp>([&](simt::LoadOp load) { return emitLoad(*this, load); })
-      .Case<simt::StoreOp>([&](simt::StoreOp store) { return emitStore(*this, store); })
-      .Case<simt::ContractOp>([&](simt::ContractOp op) { return emitContract(op); })
+      .Case<simt::LoadOp>(
+          [&](simt::LoadOp load) { return emitLoad(*this, load); })
+      .Case<simt::StoreOp>(
+          [&](simt::StoreOp store) { return emitStore(*this, store); })
+      .Case<simt::ContractOp>(
+          [&](simt::ContractOp op) { return emitContract(op); })
       .Default([&](auto) { return op->emitOpError("has no CUDA text"); });
 }

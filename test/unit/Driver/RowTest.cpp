@@ -8,10 +8,12 @@ using namespace fusec::test;
 
 static std::string softmax(int64_t rows, int64_t columns, const char *type,
                            int64_t axis) {
-  return llvm::formatv(R"(func.func @f(%x: tensor<{0}x{1}x{2}>) -> tensor<{0}x{1}x{2}> {{
+  return llvm::formatv(
+      R"(func.func @f(%x: tensor<{0}x{1}x{2}>) -> tensor<{0}x{1}x{2}> {{
     %0 = graph.softmax %x [{3}] : tensor<{0}x{1}x{2}>
     return %0 : tensor<{0}x{1}x{2}>
-  })", rows, columns, type, axis);
+  })",
+      rows, columns, type, axis);
 }
 
 TEST(Row, SoftmaxRowSizes) {
@@ -23,7 +25,8 @@ TEST(Row, SoftmaxMiddleAxis) {
   checkGraph(R"(func.func @f(%x: tensor<3x17x40xf32>) -> tensor<3x17x40xf32> {
     %0 = graph.softmax %x [1] : tensor<3x17x40xf32>
     return %0 : tensor<3x17x40xf32>
-  })", {{2e-6, 1e-9}, false, 1, 1});
+  })",
+             {{2e-6, 1e-9}, false, 1, 1});
 }
 
 TEST(Row, SoftmaxLongRowIsLooped) {
@@ -38,16 +41,18 @@ TEST(Row, SoftmaxHalfAndSpecial) {
 }
 
 TEST(Row, LayerNormTwoOutputs) {
-  checkGraph(R"(func.func @f(%x: tensor<5x96xf32>, %r: tensor<5x96xf32>, %s: tensor<96xf32>, %b: tensor<96xf32>) -> (tensor<5x96xf32>, tensor<5x96xf32>) {
+  checkGraph(
+      R"(func.func @f(%x: tensor<5x96xf32>, %r: tensor<5x96xf32>, %s: tensor<96xf32>, %b: tensor<96xf32>) -> (tensor<5x96xf32>, tensor<5x96xf32>) {
     %0 = graph.add %x, %r : tensor<5x96xf32>
     %1 = graph.layer_norm %0, %s, %b axis = 1 epsilon = 1.0e-5 : tensor<5x96xf32>, tensor<96xf32>, tensor<96xf32>
     return %0, %1 : tensor<5x96xf32>, tensor<5x96xf32>
-  })", {{2e-5, 2e-6}, false, 1, 1});
+  })",
+      {{2e-5, 2e-6}, false, 1, 1});
 }
 
 TEST(Row, ReduceKindsAndAxes) {
   for (const char *kind : {"sum", "max", "min", "prod"})
-    for (const char *dims : {"0", "1", "2", "0, 2", "0, 1, 2"})  {
+    for (const char *dims : {"0", "1", "2", "0, 2", "0, 1, 2"}) {
       llvm::StringRef d(dims);
       std::string result = "tensor<";
       int64_t sizes[] = {4, 33, 6};
@@ -58,29 +63,91 @@ TEST(Row, ReduceKindsAndAxes) {
       checkGraph(llvm::formatv(R"(func.func @f(%x: tensor<4x33x6xf32>) -> {0} {{
         %0 = graph.reduce {1} %x [{2}] : tensor<4x33x6xf32> -> {0}
         return %0 : {0}
-      })", result, kind, dims).str(), {{1e-4, 1e-4}, false, 7, 1});
+      })",
+                               result, kind, dims)
+                     .str(),
+                 {{1e-4, 1e-4}, false, 7, 1});
     }
 }
 
 TEST(Row, ArgReduceAndIntegers) {
-  checkGraph(R"(func.func @f(%x: tensor<7x300xi32>) -> (tensor<7xi64>, tensor<7xi32>) {
+  checkGraph(
+      R"(func.func @f(%x: tensor<7x300xi32>) -> (tensor<7xi64>, tensor<7xi32>) {
     %0 = graph.arg_reduce max %x dimension = 1 : tensor<7x300xi32> -> tensor<7xi64>
     %1 = graph.reduce sum %x [1] : tensor<7x300xi32> -> tensor<7xi32>
     return %0, %1 : tensor<7xi64>, tensor<7xi32>
-  })", {{0, 0}, false, 1});
+  })",
+      {{0, 0}, false, 1});
 }
 
 TEST(Row, EmptyTensors) {
-  checkGraph(R"(func.func @f(%x: tensor<3x0xf32>, %y: tensor<0x4xf32>) -> (tensor<3xf32>, tensor<0x4xf32>) {
+  checkGraph(
+      R"(func.func @f(%x: tensor<3x0xf32>, %y: tensor<0x4xf32>) -> (tensor<3xf32>, tensor<0x4xf32>) {
     %0 = graph.reduce sum %x [1] : tensor<3x0xf32> -> tensor<3xf32>
     %1 = graph.neg %y : tensor<0x4xf32>
     return %0, %1 : tensor<3xf32>, tensor<0x4xf32>
-  })", {{0, 0}, false, 1});
+  })",
+      {{0, 0}, false, 1});
 }
 
 TEST(Row, ScatterIsOrdered) {
-  checkGraph(R"(func.func @f(%x: tensor<6x4xf32>, %i: tensor<5x1xi64>, %u: tensor<5x4xf32>) -> tensor<6x4xf32> {
+  checkGraph(
+      R"(func.func @f(%x: tensor<6x4xf32>, %i: tensor<5x1xi64>, %u: tensor<5x4xf32>) -> tensor<6x4xf32> {
     %0 = graph.scatter_nd assign %x, %i, %u : tensor<6x4xf32>, tensor<5x1xi64>, tensor<5x4xf32>
     return %0 : tensor<6x4xf32>
-  })", {{0, 0}, false, 1, 1, 6});
+  })",
+      {{0, 0}, false, 1, 1, 6});
+}
+
+// A value that is uniform along a row, read at two rows: two values.
+TEST(Row, UniformValueAtTwoIndices) {
+  checkGraph(
+      R"(func.func @f(%x: tensor<9x64xf32>, %b: tensor<9xf32>) -> tensor<8x64xf32> {
+    %u = graph.exp %b : tensor<9xf32>
+    %ub = graph.broadcast %u [0] : tensor<9xf32> -> tensor<9x64xf32>
+    %w = graph.mul %x, %ub : tensor<9x64xf32>
+    %lo = graph.slice %w offsets [0, 0] strides [1, 1] : tensor<9x64xf32> -> tensor<8x64xf32>
+    %hi = graph.slice %w offsets [1, 0] strides [1, 1] : tensor<9x64xf32> -> tensor<8x64xf32>
+    %d = graph.sub %hi, %lo : tensor<8x64xf32>
+    %s = graph.reduce sum %d [1] : tensor<8x64xf32> -> tensor<8xf32>
+    %sb = graph.broadcast %s [0] : tensor<8xf32> -> tensor<8x64xf32>
+    %r = graph.sub %d, %sb : tensor<8x64xf32>
+    return %r : tensor<8x64xf32>
+  })",
+      {{1e-4, 1e-3}, false, 1});
+}
+
+// Rows that a pad makes up must not be read.
+TEST(Row, UniformValueBehindPad) {
+  checkGraph(
+      R"(func.func @f(%x: tensor<9x64xf32>, %b: tensor<8xf32>, %z: tensor<f32>) -> tensor<9x64xf32> {
+    %u = graph.exp %b : tensor<8xf32>
+    %ub = graph.broadcast %u [0] : tensor<8xf32> -> tensor<8x64xf32>
+    %w = graph.pad %ub, %z low [1, 0] high [0, 0] : tensor<8x64xf32>, tensor<f32> -> tensor<9x64xf32>
+    %d = graph.sub %x, %w : tensor<9x64xf32>
+    %s = graph.reduce sum %d [1] : tensor<9x64xf32> -> tensor<9xf32>
+    %sb = graph.broadcast %s [0] : tensor<9xf32> -> tensor<9x64xf32>
+    %r = graph.sub %d, %sb : tensor<9x64xf32>
+    return %r : tensor<9x64xf32>
+  })",
+      {{1e-4, 1e-3}, false, 1});
+}
+
+// Eight column sums in one kernel share the memory in which warps meet.
+TEST(Row, ManyColumnSums) {
+  std::string text = "func.func @f(%x: tensor<300x2048xf16>) -> (", results,
+              body;
+  for (int i = 0; i < 8; ++i) {
+    std::string n = std::to_string(i),
+                last = i ? "%y" + std::to_string(i - 1) : "%x";
+    text += std::string(i ? ", " : "") + "tensor<2048xf16>";
+    body += "%y" + n + " = graph.neg " + last + " : tensor<300x2048xf16>\n%s" +
+            n + " = graph.reduce max %y" + n +
+            " [0] : tensor<300x2048xf16> -> tensor<2048xf16>\n";
+    results += std::string(i ? ", " : "") + "%s" + n;
+  }
+  text += ") {\n" + body + "return " + results + " : ";
+  for (int i = 0; i < 8; ++i)
+    text += std::string(i ? ", " : "") + "tensor<2048xf16>";
+  checkGraph(text + "\n}", {{0, 0}, false, 1});
 }

@@ -12,20 +12,22 @@
 using namespace mlir;
 using namespace fusec::graph;
 
-/// An element of indices as a position on an axis of `size` elements.
+/// An element of indices as a position on an axis of `size` elements. Computed
+/// in 64 bits: `index` may be narrower than the element.
 static Value axisPosition(ElementBuilder &eb, Value element, Type elementType,
                           int64_t size) {
-  bool isUnsigned = elementType.isUnsignedInteger();
-  Value position = eb.toIndex(element, isUnsigned);
-  Value last = eb.index(std::max<int64_t>(size - 1, 0));
-  if (isUnsigned)
-    return eb.make<arith::MinUIOp>(position, last);
-  Value zero = eb.index(0);
+  Type wide = eb.getBuilder().getI64Type();
+  Value last = eb.integer(wide, std::max<int64_t>(size - 1, 0));
+  Value position = eb.convert(element, elementType, wide);
+  if (elementType.isUnsignedInteger())
+    return eb.toIndex(eb.make<arith::MinUIOp>(position, last), false);
+  Value zero = eb.zero(wide);
   Value isNegative =
       eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt, position, zero);
-  position = eb.select(isNegative, eb.addIndex(position, size), position);
+  Value fromEnd = eb.make<arith::AddIOp>(position, eb.integer(wide, size));
+  position = eb.select(isNegative, fromEnd, position);
   Value atLeast = eb.make<arith::MaxSIOp>(position, zero);
-  return eb.make<arith::MinSIOp>(atLeast, last);
+  return eb.toIndex(eb.make<arith::MinSIOp>(atLeast, last), false);
 }
 
 /// The space of a gather: the operand at data-dependent places, indices at

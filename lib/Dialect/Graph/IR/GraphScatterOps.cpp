@@ -123,16 +123,19 @@ static SmallVector<Value> oldState(ElementBuilder &eb, ScatterKind kind,
 /// axis of `size`; negative indices count from the end.
 static Value namesPosition(ElementBuilder &eb, Value index, Type indexType,
                            Value position, int64_t size) {
+  // In 64 bits: `index` may be narrower than the element.
   bool isUnsigned = indexType.isUnsignedInteger();
-  Value plain = eb.toIndex(index, isUnsigned);
-  Value matches = ops::compare(eb, arith::CmpIPredicate::eq, plain, position);
+  Type wide = eb.getBuilder().getI64Type();
+  Value plain = eb.convert(index, indexType, wide);
+  Value wanted = eb.make<arith::IndexCastOp>(eb.type(wide), position);
+  Value matches = ops::compare(eb, arith::CmpIPredicate::eq, plain, wanted);
   if (isUnsigned)
     return matches;
   assert(!ShapedType::isDynamic(size) &&
          "a scattered axis must be static here");
-  Value fromEnd = ops::compare(eb, arith::CmpIPredicate::eq,
-                               eb.addIndex(plain, size), position);
-  return eb.logicalOr(matches, fromEnd);
+  Value fromEnd = eb.make<arith::AddIOp>(plain, eb.integer(wide, size));
+  return eb.logicalOr(
+      matches, ops::compare(eb, arith::CmpIPredicate::eq, fromEnd, wanted));
 }
 
 static LogicalResult verifyScatter(Operation *op, ScatterKind kind) {

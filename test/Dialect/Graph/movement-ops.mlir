@@ -94,15 +94,16 @@ func.func @relinearize(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
   return %0 : tensor<3x2xf32>
 }
 
-// A gather index counts from the end if negative and is clamped.
+// A gather index counts from the end if negative and is clamped, in 64 bits.
 // SCALAR-LABEL: func @gather
 func.func @gather(%x: tensor<5x2xf32>, %i: tensor<3xi32>) -> tensor<3x2xf32> {
-  // SCALAR: %[[P:.*]] = arith.index_cast %{{.*}} : i32 to index
-  // SCALAR: %[[N:.*]] = arith.cmpi slt, %[[P]], %c0
-  // SCALAR: %[[W:.*]] = arith.addi %[[P]], %c5
+  // SCALAR: %[[P:.*]] = arith.extsi %{{.*}} : i32 to i64
+  // SCALAR: %[[N:.*]] = arith.cmpi slt, %[[P]], %c0_i64
+  // SCALAR: %[[W:.*]] = arith.addi %[[P]], %c5_i64
   // SCALAR: %[[S:.*]] = arith.select %[[N]], %[[W]], %[[P]]
-  // SCALAR: %[[L:.*]] = arith.maxsi %[[S]], %c0
-  // SCALAR: %[[H:.*]] = arith.minsi %[[L]], %c4
+  // SCALAR: %[[L:.*]] = arith.maxsi %[[S]], %c0_i64
+  // SCALAR: %[[M:.*]] = arith.minsi %[[L]], %c4_i64
+  // SCALAR: %[[H:.*]] = arith.index_cast %[[M]] : i64 to index
   // SCALAR: tensor.extract %{{.*}}[%[[H]], %{{.*}}]
   %0 = graph.gather %x, %i axis = 0 : tensor<5x2xf32>, tensor<3xi32> -> tensor<3x2xf32>
   return %0 : tensor<3x2xf32>

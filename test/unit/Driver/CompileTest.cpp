@@ -63,3 +63,12 @@ TEST(Compile, IntegerDivisionByZero) {
       return %0, %1 : tensor<40x{0}>, tensor<40x{0}>
     })", type).str(), {{0, 0}, false, 1, 1, 4});
 }
+
+// Offsets are 32 bits wide, indices are not: they clamp before they narrow.
+TEST(Compile, LargeIndicesClamp) {
+  checkGraph(R"(func.func @f(%x: tensor<5x3xf32>) -> tensor<4x3xf32> {
+    %i = graph.constant dense<[4294967299, -4294967299, 4, -5]> : tensor<4xi64>
+    %0 = graph.gather %x, %i axis = 0 : tensor<5x3xf32>, tensor<4xi64> -> tensor<4x3xf32>
+    return %0 : tensor<4x3xf32>
+  })", {{0, 0}, false, 1, 1});
+}

@@ -171,8 +171,13 @@ std::optional<SmallVector<int64_t>> TileChooser::choose() {
         growTile(dim, slides.test(dim) ? std::max<int64_t>(edge, 32) : 32);
       else if (slides.test(dim))
         growTile(dim, slides.test(last) ? edge : std::min(edge, kOuterEdge));
-    if (fits())
-      return tile;
+    if (!fits())
+      continue;
+    // Equal tiles instead of a small last one: fewer tiles touch a border.
+    for (auto [points, size] : llvm::zip(tile, form.parallel))
+      if (size > 0)
+        points = llvm::divideCeil(size, llvm::divideCeil(size, points));
+    return tile;
   }
   return std::nullopt;
 }

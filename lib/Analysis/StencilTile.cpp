@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::analysis;
 
-// Static shared memory of a block (CUDA's limit without opting in is 48 KiB;
-// some is left for reductions).
+// Static shared memory of a block: CUDA's limit without opting in is 48 KiB,
+// and arrays are aligned to 128 bytes.
 static constexpr int64_t kSharedBytes = 47 * 1024;
 // Rows of a strip: outputs that share window rows. 8 rows of a 3x3 window read
 // 10 rows instead of 24.

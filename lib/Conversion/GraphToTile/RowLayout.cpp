@@ -9,8 +9,8 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 using tile::Digit;
 
-// Elements of a row that a thread keeps in registers: 64 f32 leave room for the
-// work on them at 1024 threads a block (64 registers each spill), so long rows
+// Elements of a row that a thread keeps in registers. 32 f32 and the work on
+// them fit the 64 registers that 1024 threads a block leave each; long rows
 // take more threads first and are walked in chunks beyond that.
 static constexpr int64_t kMaxElements = 32;
 static constexpr int64_t kWantedElements = 16;

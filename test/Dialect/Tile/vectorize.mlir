@@ -1,0 +1,30 @@
+// RUN: fusec-opt %s --fusec-tile-vectorize | FileCheck %s
+
+// Consecutive, aligned offsets: one access of four registers. The bound is a
+// multiple of four, so the mask is constant over a group.
+// CHECK-LABEL: tile.kernel @aligned
+// CHECK: tile.load {{.*}} {vector = 4 : i64}
+#l = #tile.layout<reg = [4:1:0], lane = [32:4:0], warp = []>
+tile.kernel @aligned(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64: 32>} {
+  %c4 = arith.constant 4 : index
+  %bound = arith.muli %n, %c4 : index
+  %i = tile.iota 0 : tensor<128xindex, #l>
+  %limit = tile.splat %bound : index -> tensor<128xindex, #l>
+  %m = arith.cmpi slt, %i, %limit : tensor<128xindex, #l>
+  %z = arith.constant dense<0.0> : tensor<128xf32, #l>
+  %v = tile.load %a[%i] mask %m other %z : memref<?xf32>, tensor<128xindex, #l>, tensor<128xi1, #l>, tensor<128xf32, #l> -> tensor<128xf32, #l>
+  tile.store %v, %b[%i] mask %m : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>, tensor<128xi1, #l>
+}
+
+// An odd start and an unknown bound: element by element.
+// CHECK-LABEL: tile.kernel @unaligned
+// CHECK-NOT: vector
+tile.kernel @unaligned(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64: 32>} {
+  %one = arith.constant dense<1> : tensor<128xindex, #l>
+  %i = tile.iota 0 : tensor<128xindex, #l>
+  %j = arith.addi %i, %one : tensor<128xindex, #l>
+  %limit = tile.splat %n : index -> tensor<128xindex, #l>
+  %m = arith.cmpi slt, %i, %limit : tensor<128xindex, #l>
+  %v = tile.load %a[%j] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+  tile.store %v, %b[%i] mask %m : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>, tensor<128xi1, #l>
+}

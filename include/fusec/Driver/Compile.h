@@ -18,7 +18,8 @@ struct CompileOptions {
   NumericsMode numerics = NumericsMode::Default;
   /// Off: one kernel per graph op.
   bool fuse = true;
-  /// Let the planner put unrelated small regions side by side.
+  /// Let the planner put unrelated small regions side by side. No schedule
+  /// builds them yet: such a region runs as one kernel per op.
   bool horizontal = false;
 };
 

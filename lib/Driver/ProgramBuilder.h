@@ -7,7 +7,6 @@
 #include "fusec/Driver/Compile.h"
 #include "fusec/Dialect/Simt/IR/Simt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace fusec::driver {
@@ -29,8 +28,6 @@ public:
   /// Copies for results that no launch writes in place; plans the workspace.
   llvm::Error finish(mlir::func::FuncOp function);
 
-  runtime::BufferRef buffer(mlir::Value value) { return buffers.lookup(value); }
-
 private:
   llvm::Error addConstant(graph::ConstantOp op);
 
@@ -46,7 +43,6 @@ KernelSummary summarize(graph::FusionOp fusion,
 /// The spec of a tensor type; dynamic dimensions are an error.
 llvm::Expected<runtime::TensorSpec> tensorSpec(mlir::Type type,
                                                std::string name);
-
 
 } // namespace fusec::driver
 

@@ -12,14 +12,10 @@
 #include "fusec/Dialect/Graph/IR/Element.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <functional>
 #include <map>
 
 namespace fusec::graph_to_tile {
-
-/// A hook for values that a schedule keeps somewhere: returns the tile of
-/// `value` at `index`, or null to let the emitter compute it.
-using StagedLookup =
-    llvm::function_ref<mlir::Value(mlir::Value value, mlir::ValueRange index)>;
 
 class RegionEmitter {
 public:
@@ -33,7 +29,8 @@ public:
   const TileOptions &options;
   /// Fusion block arguments -> kernel buffers.
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
-  /// Consulted before a value is computed; may be empty.
+  /// Consulted before a value is computed; may be empty. Returns the tile of
+  /// the value at the index, or null to let the emitter compute it.
   std::function<mlir::Value(mlir::Value, mlir::ValueRange)> staged;
 
   /// The carrier of tiles made from now on (null: scalars).
@@ -73,7 +70,6 @@ public:
   void setBounds(mlir::Value value, Interval bounds) {
     exactBounds[value] = bounds;
   }
-  void clearBounds(mlir::Value value) { exactBounds.erase(value); }
   /// What is known of an index value for every thread.
   std::optional<Interval> bounds(mlir::Value value);
   /// True if `condition` is known to hold in every thread.
@@ -107,7 +103,7 @@ private:
 
   mlir::RankedTensorType carrier;
   mlir::Value mask;
-  // (value, mask, index..., rounded) -> tile.
+  // (value, mask, carrier, rounded, index...) -> tile.
   std::map<std::vector<void *>, mlir::Value> memo;
   llvm::DenseMap<mlir::Value, int64_t> ranges;
   llvm::DenseMap<mlir::Value, Interval> exactBounds;

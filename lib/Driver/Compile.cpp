@@ -46,8 +46,7 @@ llvm::Expected<func::FuncOp> driver::findEntry(ModuleOp module) {
   return functions.front();
 }
 
-llvm::Error driver::simplifyGraph(ModuleOp module,
-                                  const CompileOptions &options) {
+llvm::Error driver::simplifyGraph(ModuleOp module) {
   DiagnosticCollector diagnostics(module.getContext());
   PassManager passes(module.getContext());
   passes.addPass(graph::createDecomposeCompositesPass());
@@ -172,7 +171,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     if (observer)
       observer(stage, op);
   };
-  if (llvm::Error error = simplifyGraph(module, options))
+  if (llvm::Error error = simplifyGraph(module))
     return error;
   observe(Stage::Graph, module);
   llvm::Expected<fusion::FusionDecisions> decisions =

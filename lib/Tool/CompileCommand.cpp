@@ -63,7 +63,7 @@ static std::string printed(mlir::Operation *op, bool elide) {
 static llvm::Expected<std::string>
 emitGraph(Model &model, const driver::CompileOptions &options, bool fused,
           bool elide) {
-  if (llvm::Error error = driver::simplifyGraph(*model.module, options))
+  if (llvm::Error error = driver::simplifyGraph(*model.module))
     return withCode(ExitCode::Unsupported, std::move(error));
   if (fused)
     if (auto plan = driver::planGraph(*model.module, options); !plan)

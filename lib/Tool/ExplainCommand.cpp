@@ -183,7 +183,7 @@ makeExplanation(const ModelFile &file, const Bindings &bindings,
   llvm::Expected<Model> again = file.load(bindings);
   if (!again)
     return again.takeError();
-  if (llvm::Error error = driver::simplifyGraph(*again->module, options))
+  if (llvm::Error error = driver::simplifyGraph(*again->module))
     return withCode(ExitCode::Unsupported, std::move(error));
   auto decisions = driver::planGraph(*again->module, options);
   if (!decisions)

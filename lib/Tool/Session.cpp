@@ -78,7 +78,7 @@ llvm::Expected<Compiled>
 fusec::tool::compileForHost(Model &model,
                             const driver::CompileOptions &options) {
   Compiled result;
-  if (llvm::Error error = driver::simplifyGraph(*model.module, options))
+  if (llvm::Error error = driver::simplifyGraph(*model.module))
     return withCode(ExitCode::Unsupported, std::move(error));
   countOps(*model.module, result.summary);
   auto decisions = driver::planGraph(*model.module, options);

@@ -65,7 +65,7 @@ void registerDialects(mlir::DialectRegistry &registry);
 llvm::Expected<mlir::func::FuncOp> findEntry(mlir::ModuleOp module);
 
 /// Decomposes, canonicalises, merges and folds the function, in place.
-llvm::Error simplifyGraph(mlir::ModuleOp module, const CompileOptions &options);
+llvm::Error simplifyGraph(mlir::ModuleOp module);
 
 /// Forms regions in the simplified function, in place.
 llvm::Expected<fusion::FusionDecisions>

@@ -5,6 +5,8 @@
 #include "fusec/Reference/Evaluate.h"
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
 #include "fusec/Runtime/Executable.h"
+#include "fusec/Runtime/Host/HostDevice.h"
+#include "fusec/Target/Host/CompileForHost.h"
 #include "mlir/Parser/Parser.h"
 
 #include <cmath>
@@ -15,13 +17,14 @@ using namespace fusec;
 using namespace fusec::test;
 
 HostTensor fusec::test::randomTensor(RankedTensorType type,
-                                 const DifferentialOptions &options,
-                                 uint64_t stream) {
+                                     const DifferentialOptions &options,
+                                     uint64_t stream) {
   DType dtype = *graph::toDType(type.getElementType());
-  HostTensor tensor = llvm::cantFail(HostTensor::create(dtype, type.getShape()));
+  HostTensor tensor =
+      llvm::cantFail(HostTensor::create(dtype, type.getShape()));
   std::mt19937_64 random(options.seed * 1000003 + stream);
-  static const double kSpecial[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0,
-                                    1e-40, -1e-40, 1.0, 65504.0, -3.5};
+  static const double kSpecial[] = {NAN,   INFINITY, -INFINITY, 0.0,     -0.0,
+                                    1e-40, -1e-40,   1.0,       65504.0, -3.5};
   for (int64_t i = 0, e = tensor.elements(); i < e; ++i) {
     double unit = double(random() >> 11) * 0x1p-53;
     if (dtype == DType::Bool)
@@ -49,6 +52,8 @@ static void compare(const HostTensor &expected, llvm::ArrayRef<std::byte> bytes,
       equal = expected.getBits(i) == actual.getBits(i);
     else if (std::isnan(want) || std::isinf(want))
       equal = std::isnan(want) ? std::isnan(got) : want == got;
+    else if (want == 0 && got == 0)
+      equal = std::signbit(want) == std::signbit(got);
     else
       equal = std::fabs(got - want) <=
               tolerance.relative * std::fabs(want) + tolerance.absolute;
@@ -61,10 +66,8 @@ static void compare(const HostTensor &expected, llvm::ArrayRef<std::byte> bytes,
 }
 
 static std::vector<std::vector<std::byte>>
-runInEmulator(const runtime::Program &program,
-              llvm::ArrayRef<HostTensor> inputs) {
-  static std::shared_ptr<runtime::Device> device =
-      runtime::createEmulatorDevice();
+runOn(std::shared_ptr<runtime::Device> device, const runtime::Program &program,
+      llvm::ArrayRef<HostTensor> inputs) {
   auto executable = runtime::Executable::create(program, device);
   if (!executable) {
     std::string text;
@@ -87,10 +90,33 @@ runInEmulator(const runtime::Program &program,
   return std::move(*outputs);
 }
 
+/// Plans the graph and runs it as host code.
+static std::vector<std::vector<std::byte>>
+runOnHost(ModuleOp module, const driver::CompileOptions &options,
+          llvm::ArrayRef<HostTensor> inputs) {
+  static std::shared_ptr<runtime::Device> device = runtime::createHostDevice();
+  auto fail = [](llvm::Error error) {
+    ADD_FAILURE() << "host: " << llvm::toString(std::move(error));
+    return std::vector<std::vector<std::byte>>();
+  };
+  if (llvm::Error error = driver::simplifyGraph(module))
+    return fail(std::move(error));
+  auto decisions = driver::planGraph(module, options);
+  if (!decisions)
+    return fail(decisions.takeError());
+  host::CompileOptions hostOptions;
+  hostOptions.exact = options.numerics == NumericsMode::Exact;
+  auto program = host::compileForHost(module, hostOptions);
+  if (!program)
+    return fail(program.takeError());
+  return runOn(device, *program, inputs);
+}
+
 void fusec::test::checkGraph(llvm::StringRef text,
-                         const DifferentialOptions &options) {
+                             const DifferentialOptions &options) {
   DialectRegistry registry;
   driver::registerDialects(registry);
+  host::registerDialects(registry);
   MLIRContext context(registry);
   auto parse = [&] { return parseSourceString<ModuleOp>(text, &context); };
   OwningOpRef<ModuleOp> module = parse();
@@ -106,10 +132,23 @@ void fusec::test::checkGraph(llvm::StringRef text,
     ADD_FAILURE() << llvm::toString(expected.takeError());
     return;
   }
+  if (options.host) {
+    OwningOpRef<ModuleOp> copy = parse();
+    driver::CompileOptions compileOptions;
+    compileOptions.numerics = options.numerics;
+    auto outputs = runOnHost(*copy, compileOptions, inputs);
+    ASSERT_EQ(outputs.size(), expected->size()) << text.str();
+    for (auto [i, output] : llvm::enumerate(outputs))
+      compare((*expected)[i], output, options.tolerance,
+              "host, output " + std::to_string(i));
+  }
+  static std::shared_ptr<runtime::Device> emulator =
+      runtime::createEmulatorDevice();
   for (bool fuse : {true, false}) {
     OwningOpRef<ModuleOp> copy = parse();
     driver::CompileOptions compileOptions;
     compileOptions.fuse = fuse;
+    compileOptions.numerics = options.numerics;
     auto compiled = driver::compile(*copy, compileOptions);
     if (!compiled) {
       ADD_FAILURE() << (fuse ? "fused: " : "unfused: ")
@@ -118,7 +157,7 @@ void fusec::test::checkGraph(llvm::StringRef text,
     }
     if (fuse && options.kernels)
       EXPECT_EQ(compiled->kernels.size(), *options.kernels) << text.str();
-    auto outputs = runInEmulator(compiled->program, inputs);
+    auto outputs = runOn(emulator, compiled->program, inputs);
     ASSERT_EQ(outputs.size(), expected->size()) << text.str();
     for (auto [i, output] : llvm::enumerate(outputs))
       compare((*expected)[i], output, options.tolerance,

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs a graph (MLIR text) in the reference evaluator and as kernels in the
-// emulator, fused and one kernel per op, on seeded inputs, and compares.
+// emulator, fused and one kernel per op, and on request on the host, on seeded
+// inputs, and compares.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_TEST_UNIT_DRIVER_DIFFERENTIAL_H
 #define FUSEC_TEST_UNIT_DRIVER_DIFFERENTIAL_H
@@ -30,6 +31,9 @@ struct DifferentialOptions {
   std::optional<size_t> kernels = std::nullopt;
   /// Integer inputs are drawn from [0, integerLimit).
   int64_t integerLimit = 100;
+  NumericsMode numerics = NumericsMode::Default;
+  /// Also run the fused graph on the host target.
+  bool host = false;
 };
 
 /// Seeded values of `type`: floats in [-2, 2), integers in [0, limit).
@@ -37,7 +41,8 @@ HostTensor randomTensor(mlir::RankedTensorType type,
                         const DifferentialOptions &options, uint64_t stream);
 
 /// Compiles `text` fused and unfused, runs both in the emulator and checks them
-/// against the reference evaluator. Failures are GoogleTest failures.
+/// against the reference evaluator; on the host only if `options` ask for it.
+/// Failures are GoogleTest failures.
 void checkGraph(llvm::StringRef text, const DifferentialOptions &options = {});
 
 } // namespace fusec::test

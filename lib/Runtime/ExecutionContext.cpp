@@ -10,6 +10,8 @@
 #include "Liveness.h"
 #include "fusec/Runtime/Executable.h"
 
+#include <cstring>
+
 using namespace fusec::runtime;
 using llvm::Error;
 using llvm::Expected;
@@ -56,6 +58,8 @@ struct ExecutionContext::Impl {
   Error describe(size_t step, Error error) const;
 
   void prepare(size_t index, const Launch &launch);
+  void *prepareTable(const TableArg &table);
+  void fillTables();
   void prepare(size_t index, const HostCall &call);
   void prepare(size_t index, const Fill &fill);
   void prepare(size_t index, const Copy &copy);
@@ -80,6 +84,11 @@ struct ExecutionContext::Impl {
   std::vector<void *> args;
   std::vector<int64_t> argBytes;
   std::vector<int64_t> scalars;
+  // Tables as kernels read them; those of their words that are pointers repeat
+  // a slot.
+  std::vector<void *> tableWords;
+  std::vector<TableBuffer> tableBuffers;
+  std::vector<std::pair<void **, void *const *>> tablePointers; // word, slot
   std::vector<void **> callSlots;
   std::vector<void *> callBuffers;
 };
@@ -133,8 +142,13 @@ void ExecutionContext::Impl::buildSlots() {
 void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
   if (llvm::is_contained(launch.grid, 0u))
     return;
-  size_t first = args.size();
+  size_t first = args.size(), firstTable = tableBuffers.size();
   for (const KernelArg &arg : launch.args) {
+    if (const auto *table = std::get_if<TableArg>(&arg)) {
+      args.push_back(prepareTable(*table));
+      argBytes.push_back(-1);
+      continue;
+    }
     if (const auto *ref = std::get_if<BufferRef>(&arg)) {
       args.push_back(slot(*ref));
       argBytes.push_back(bufferBytes(program, *ref));
@@ -152,7 +166,30 @@ void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
   request.dynamicSharedBytes = launch.dynamicSharedBytes;
   request.args = args.data() + first;
   request.bufferBytes = llvm::ArrayRef(argBytes).drop_front(first);
+  request.tableBuffers = llvm::ArrayRef(tableBuffers).drop_front(firstTable);
   steps.push_back({index, ReadyLaunch{request}});
+}
+
+void *ExecutionContext::Impl::prepareTable(const TableArg &table) {
+  size_t first = tableWords.size();
+  tableWords.resize(first + table.bytes() / sizeof(void *));
+  auto *start = reinterpret_cast<std::byte *>(tableWords.data() + first);
+  table.forEachField([&](const TableArg::Field &field, uint32_t offset) {
+    if (const auto *scalar = std::get_if<ScalarArg>(&field)) {
+      std::memcpy(start + offset, &scalar->value, scalar->bytes);
+      return;
+    }
+    BufferRef ref = std::get<BufferRef>(field);
+    auto **word = reinterpret_cast<void **>(start + offset);
+    tablePointers.push_back({word, slot(ref)});
+    tableBuffers.push_back({word, bufferBytes(program, ref)});
+  });
+  return start;
+}
+
+void ExecutionContext::Impl::fillTables() {
+  for (auto [word, slot] : tablePointers)
+    *word = *slot;
 }
 
 void ExecutionContext::Impl::prepare(size_t index, const HostCall &call) {
@@ -176,16 +213,25 @@ void ExecutionContext::Impl::prepare(size_t index, const Copy &copy) {
 }
 
 void ExecutionContext::Impl::buildSteps() {
-  size_t argCount = 0, callArgCount = 0;
+  size_t argCount = 0, callArgCount = 0, tableBytes = 0, fieldCount = 0;
   for (const Step &step : program.steps) {
-    if (const auto *launch = std::get_if<Launch>(&step))
+    if (const auto *launch = std::get_if<Launch>(&step)) {
       argCount += launch->args.size();
-    else if (const auto *call = std::get_if<HostCall>(&step))
+      for (const KernelArg &arg : launch->args)
+        if (const auto *table = std::get_if<TableArg>(&arg)) {
+          tableBytes += table->bytes();
+          fieldCount += table->fields.size();
+        }
+    } else if (const auto *call = std::get_if<HostCall>(&step)) {
       callArgCount += call->args.size();
+    }
   }
   args.reserve(argCount);
   argBytes.reserve(argCount);
   scalars.reserve(argCount);
+  tableWords.reserve(tableBytes / sizeof(void *));
+  tableBuffers.reserve(fieldCount);
+  tablePointers.reserve(fieldCount);
   callSlots.reserve(callArgCount);
   steps.reserve(program.steps.size());
   for (auto [index, step] : llvm::enumerate(program.steps))
@@ -274,6 +320,7 @@ Error ExecutionContext::Impl::bind(llvm::ArrayRef<const void *> inputs,
   }
   if (Error error = checkOutputsApart())
     return error;
+  fillTables();
   bound = true;
   return Error::success();
 }

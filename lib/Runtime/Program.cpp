@@ -55,6 +55,30 @@ int64_t runtime::bufferBytes(const Program &program, BufferRef ref) {
   return 0;
 }
 
+static uint32_t fieldBytes(const TableArg::Field &field) {
+  const auto *scalar = std::get_if<ScalarArg>(&field);
+  return scalar ? scalar->bytes : 8;
+}
+
+void TableArg::forEachField(
+    llvm::function_ref<void(const Field &, uint32_t)> visit) const {
+  uint32_t offset = 0;
+  for (const Field &field : fields) {
+    uint32_t bytes = fieldBytes(field);
+    offset = (offset + bytes - 1) / bytes * bytes;
+    visit(field, offset);
+    offset += bytes;
+  }
+}
+
+uint32_t TableArg::bytes() const {
+  uint32_t end = 0;
+  forEachField([&](const Field &field, uint32_t offset) {
+    end = offset + fieldBytes(field);
+  });
+  return (end + 7) / 8 * 8;
+}
+
 namespace {
 // Calls `visit` for the buffers of each kind of step.
 struct BufferVisitor {
@@ -63,6 +87,10 @@ struct BufferVisitor {
     for (const KernelArg &arg : launch.args)
       if (const auto *ref = std::get_if<BufferRef>(&arg))
         visit(*ref);
+      else if (const auto *table = std::get_if<TableArg>(&arg))
+        for (const TableArg::Field &field : table->fields)
+          if (const auto *inner = std::get_if<BufferRef>(&field))
+            visit(*inner);
   }
   void operator()(const HostCall &call) const {
     for (BufferRef ref : call.args)

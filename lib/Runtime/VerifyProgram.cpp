@@ -158,12 +158,28 @@ Error Verifier::checkStep(const Launch &launch) {
     return fail("kernel '%s': grid of %u blocks is no multiple of the cluster "
                 "of %u",
                 kernel.entry.c_str(), x, kernel.cluster);
-  for (const KernelArg &arg : launch.args)
-    if (const auto *scalar = std::get_if<ScalarArg>(&arg);
-        scalar && !fits(*scalar))
-      return fail("kernel '%s': scalar %lld does not fit %u bytes",
-                  kernel.entry.c_str(), static_cast<long long>(scalar->value),
-                  scalar->bytes);
+  auto checkScalar = [&](const ScalarArg *scalar) -> Error {
+    if (!scalar || fits(*scalar))
+      return Error::success();
+    return fail("kernel '%s': scalar %lld does not fit %u bytes",
+                kernel.entry.c_str(), static_cast<long long>(scalar->value),
+                scalar->bytes);
+  };
+  for (const KernelArg &arg : launch.args) {
+    if (Error error = checkScalar(std::get_if<ScalarArg>(&arg)))
+      return error;
+    const auto *table = std::get_if<TableArg>(&arg);
+    if (!table)
+      continue;
+    // Sizes first: offsets are computed from them.
+    for (const TableArg::Field &field : table->fields)
+      if (Error error = checkScalar(std::get_if<ScalarArg>(&field)))
+        return error;
+    if (table->fields.size() > kMaxTableBytes ||
+        table->bytes() > kMaxTableBytes)
+      return fail("kernel '%s': a table of %zu fields exceeds %u bytes",
+                  kernel.entry.c_str(), table->fields.size(), kMaxTableBytes);
+  }
   return Error::success();
 }
 

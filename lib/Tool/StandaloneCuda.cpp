@@ -132,6 +132,11 @@ static void report(int output, Type type, const void *memory, size_t elements) {
   std::printf("output %d: sum %.9g, checksum 0x%016llx\n", output, sum, hash);
 }
 
+template <class T>
+[[maybe_unused]] static void put(unsigned char *field, T value) {
+  std::memcpy(field, &value, sizeof(T));
+}
+
 static void launch(const void *kernel, dim3 grid, unsigned threads,
                    unsigned cluster, size_t shared, void **args) {
   if (shared)
@@ -232,6 +237,24 @@ static llvm::Error writeConstants(llvm::raw_ostream &os,
   return llvm::Error::success();
 }
 
+/// Declares and fills the bytes of the table that is argument `position`.
+static void writeTable(llvm::raw_ostream &os, const runtime::TableArg &table,
+                       size_t position) {
+  os << "    alignas(8) unsigned char n" << position << "[" << table.bytes()
+     << "] = {};\n";
+  table.forEachField(
+      [&](const runtime::TableArg::Field &field, uint32_t offset) {
+        os << "    put(n" << position << " + " << offset << ", ";
+        if (const auto *ref = std::get_if<BufferRef>(&field)) {
+          os << refText(*ref) << ");\n";
+          return;
+        }
+        const auto &scalar = std::get<runtime::ScalarArg>(field);
+        os << "(" << (scalar.bytes == 4 ? "i32" : "i64") << ")" << scalar.value
+           << ");\n";
+      });
+}
+
 static void writeLaunch(llvm::raw_ostream &os, const Program &program,
                         const runtime::Launch &launch) {
   if (llvm::is_contained(launch.grid, 0u))
@@ -243,6 +266,11 @@ static void writeLaunch(llvm::raw_ostream &os, const Program &program,
     list += (i ? ", " : "");
     if (const auto *ref = std::get_if<BufferRef>(&arg)) {
       list += "&" + refText(*ref);
+      continue;
+    }
+    if (const auto *table = std::get_if<runtime::TableArg>(&arg)) {
+      writeTable(os, *table, i);
+      list += "n" + std::to_string(i);
       continue;
     }
     const auto &scalar = std::get<runtime::ScalarArg>(arg);

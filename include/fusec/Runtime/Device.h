@@ -80,8 +80,16 @@ public:
   virtual const LoadedKernel &kernel(size_t index) const = 0;
 };
 
+/// A buffer that an argument names from within a table.
+struct TableBuffer {
+  /// Where the table holds the pointer.
+  void *const *pointer = nullptr;
+  int64_t bytes = 0;
+};
+
 /// One launch. `args[i]` points at the value of argument i, as cuLaunchKernel
-/// wants it: a pointer (8 bytes) for a buffer, 4 or 8 bytes for a scalar.
+/// wants it: a pointer (8 bytes) for a buffer, 4 or 8 bytes for a scalar, a
+/// struct for a table.
 struct LaunchRequest {
   const LoadedKernel *kernel = nullptr;
   /// Blocks; none is zero.
@@ -89,8 +97,11 @@ struct LaunchRequest {
   uint32_t dynamicSharedBytes = 0;
   void **args = nullptr;
   /// Parallel to `args`: the bytes of the buffer that an argument points at,
-  /// or -1 for a scalar. Lets a checking device know every buffer's bounds.
+  /// or -1 for a scalar or table. Lets a checking device know every buffer's
+  /// bounds.
   llvm::ArrayRef<int64_t> bufferBytes;
+  /// The buffers in tables, in order.
+  llvm::ArrayRef<TableBuffer> tableBuffers;
 };
 
 /// Runs kernels. All methods are thread-safe; `launch`, `fill` and `copy` take

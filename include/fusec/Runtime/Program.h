@@ -10,6 +10,7 @@
 
 #include "fusec/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 
 #include <array>
@@ -51,7 +52,24 @@ struct ScalarArg {
   uint8_t bytes = 8;
 };
 
-using KernelArg = std::variant<BufferRef, ScalarArg>;
+/// A struct passed by value: pointers and integers in order, laid out as C
+/// does, so that a launch can take more buffers than anyone wants parameters,
+/// and text can choose among them by an index. At most kMaxTableBytes.
+struct TableArg {
+  using Field = std::variant<BufferRef, ScalarArg>;
+  std::vector<Field> fields;
+  /// Calls `visit` for each field with its offset: the next multiple of its
+  /// size, which is 8 for a pointer.
+  void forEachField(
+      llvm::function_ref<void(const Field &, uint32_t offset)> visit) const;
+  /// Size of the struct, a multiple of 8.
+  uint32_t bytes() const;
+};
+
+/// Parameters of a kernel on sm_70 and later with CUDA 12.1 and later.
+inline constexpr uint32_t kMaxTableBytes = 32764;
+
+using KernelArg = std::variant<BufferRef, ScalarArg, TableArg>;
 
 /// One kernel as text. Kernels of equal text are stored once in a Program.
 struct Kernel {

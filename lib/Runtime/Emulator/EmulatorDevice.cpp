@@ -7,6 +7,8 @@
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
 #include "fusec/Embedded/GemmSkeleton.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -195,6 +197,12 @@ llvm::Error EmulatorDevice::launch(const LaunchRequest &request, Stream) {
     buffers.push_back({data, static_cast<uint64_t>(bytes),
                        "argument " + std::to_string(i),
                        written.find(data, static_cast<uint64_t>(bytes))});
+  }
+  for (auto [i, buffer] : llvm::enumerate(request.tableBuffers)) {
+    void *data = *buffer.pointer;
+    auto bytes = static_cast<uint64_t>(buffer.bytes);
+    buffers.push_back({data, bytes, "table entry " + std::to_string(i),
+                       written.find(data, bytes)});
   }
   EmulatorLaunch launch;
   launch.entry = kernel.entry;

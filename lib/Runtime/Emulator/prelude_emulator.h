@@ -143,6 +143,13 @@ FUSEC_DEVICE FusecShared<T> shared_at(FusecShared<T> s, i32 i) {
   s.first += i;
   return s;
 }
+template <class T, i32 Offset, i32 Count>
+FUSEC_DEVICE FusecShared<T> shared_as(FusecShared<u64> arena) {
+  static_assert(Offset % 128 == 0, "an array starts at a multiple of 128");
+  return {arena.base + Offset, Count, 0};
+}
+/// By reference: a fibre's stack has no room for a copy.
+#define FUSEC_TABLE(T, name) const T &name
 
 namespace fusec_detail {
 template <class T>
@@ -165,6 +172,15 @@ using UInt = typename Cond<
     typename Cond<Bytes == 2, u16,
                   typename Cond<Bytes == 4, u32, u64>::type>::type>::type;
 
+template <class T>
+struct Plain {
+  using type = T;
+};
+template <class T>
+struct Plain<const T &> {
+  using type = const T;
+};
+
 template <i32... I>
 struct Indices {};
 template <i32 N, i32... I>
@@ -175,7 +191,7 @@ struct MakeIndices<0, I...> {
 };
 template <class... A, i32... I>
 static void callWith(void (*kernel)(A...), void **args, Indices<I...>) {
-  kernel(*static_cast<A *>(args[I])...);
+  kernel(*static_cast<typename Plain<A>::type *>(args[I])...);
 }
 template <class... A>
 static void call(void (*kernel)(A...), void **args) {
@@ -410,6 +426,14 @@ FUSEC_DEVICE i32 cta_z() { return fusec_emu->ids()->cta[2]; }
 FUSEC_DEVICE i32 ncta_x() { return fusec_emu->ids()->ncta[0]; }
 FUSEC_DEVICE i32 ncta_y() { return fusec_emu->ids()->ncta[1]; }
 FUSEC_DEVICE i32 ncta_z() { return fusec_emu->ids()->ncta[2]; }
+template <i32 N>
+FUSEC_DEVICE i32 part_of(const i32 (&first)[N], i32 block) {
+  i32 low = 0;
+  for (i32 step = 1 << 14; step > 0; step /= 2)
+    if (low + step < N && first[low + step] <= block)
+      low += step;
+  return low;
+}
 
 //===-- Memory ------------------------------------------------------------===//
 

@@ -151,3 +151,25 @@ FUSEC_KERNEL(k_machine, 128)
   st1(pu, 1, ticket(pu, 2, (u32)ncta_x()));
 }
 FUSEC_EXPORT(k_machine)
+
+struct UsedEntry {
+  const f32 *in;
+  f32 *out;
+  i64 n;
+};
+struct UsedTable {
+  i32 first[3];
+  UsedEntry entries[3];
+};
+FUSEC_DEVICE void useArena(FUSEC_SHARED_PTR(u64) arena, i32 i) {
+  FUSEC_SHARED_PTR(i16) s = shared_as<i16, 128, 8>(arena);
+  sts(s, i, (i16)i);
+}
+FUSEC_KERNEL(k_table, 32)(FUSEC_TABLE(UsedTable, table)) {
+  FUSEC_SHARED(u64, arena, 64);
+  const i32 part = part_of(table.first, cta_x());
+  useArena(arena, part);
+  st1(table.entries[part].out, (i32)table.entries[part].n,
+      ld1(table.entries[part].in, 0));
+}
+FUSEC_EXPORT(k_table)

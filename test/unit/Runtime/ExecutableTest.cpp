@@ -264,3 +264,40 @@ TEST_F(ExecutableTest, RunsWithHostData) {
   EXPECT_EQ(text(runWithHostData(loaded, {x, x})),
             "input 'none': expected 0 bytes, found 20");
 }
+
+// A table holds pointers of the run at hand and integers where C puts them.
+TEST_F(ExecutableTest, PassesTables) {
+  Program program;
+  program.inputs = {{"in", DType::F32, {100}}};
+  program.outputs = {{"out", DType::F32, {100}}};
+  program.constants = {zeros("weight", 100)};
+  program.kernels = {{"k0", "source 0", 128, 1}};
+  TableArg table;
+  table.fields = {ScalarArg{7, 4},  ScalarArg{-8, 4}, ScalarArg{9, 4},
+                  input(0),         constant(0),      output(0),
+                  ScalarArg{-1, 8}, ScalarArg{5, 4}};
+  ASSERT_EQ(table.bytes(), 56u);
+  program.steps = {Launch{0, {1, 1, 1}, 0, {table, input(0)}}};
+  auto run = context(program);
+  void *a = memory(400), *b = memory(400), *c = memory(400);
+  for (auto [in, out] : {std::pair(a, b), std::pair(a, c), std::pair(b, c)}) {
+    ASSERT_EQ(text(run->run({in}, {out})), "");
+    const RecordedLaunch &launch = device->launches.back();
+    uint64_t words[7];
+    std::memcpy(words, launch.table.data(), sizeof(words));
+    EXPECT_EQ(words[0], 0xfffffff800000007u);
+    EXPECT_EQ(words[1], 9u);
+    EXPECT_EQ(words[2], address(in));
+    EXPECT_EQ(words[3], address(run->executable().constant(0)));
+    EXPECT_EQ(words[4], address(out));
+    EXPECT_EQ(words[5], ~0ull);
+    EXPECT_EQ(words[6], 5u);
+    EXPECT_EQ(launch.bytes, (std::vector<int64_t>{-1, 400}));
+    EXPECT_EQ(launch.values[1], address(in));
+    EXPECT_EQ(launch.tableBuffers,
+              (std::vector<std::pair<uint64_t, int64_t>>{
+                  {address(in), 400},
+                  {address(run->executable().constant(0)), 400},
+                  {address(out), 400}}));
+  }
+}

@@ -6,6 +6,8 @@
 
 #include "fusec/Runtime/Device.h"
 
+#include <cstring>
+
 namespace fusec::runtime {
 
 /// One recorded launch with the argument values that a kernel would see.
@@ -16,6 +18,9 @@ struct RecordedLaunch {
   std::vector<uint64_t> values; // 4-byte scalars by their low half
   std::vector<int64_t> bytes;
   Stream stream;
+  /// The first 56 bytes of a table that is argument 0, and the buffers in it.
+  std::vector<uint64_t> table = {};
+  std::vector<std::pair<uint64_t, int64_t>> tableBuffers = {};
 };
 
 /// Host memory, no kernels: `log` has one line per launch, fill, copy, call.
@@ -51,6 +56,13 @@ public:
       launch.values.push_back(*static_cast<uint64_t *>(request.args[i]));
       launch.bytes.push_back(request.bufferBytes[i]);
     }
+    if (!request.tableBuffers.empty()) {
+      launch.table.resize(7);
+      std::memcpy(launch.table.data(), request.args[0], 56);
+    }
+    for (const TableBuffer &buffer : request.tableBuffers)
+      launch.tableBuffers.push_back(
+          {reinterpret_cast<uint64_t>(*buffer.pointer), buffer.bytes});
     launches.push_back(launch);
     log.push_back("launch " + launch.entry);
     if (launch.entry == failingEntry)

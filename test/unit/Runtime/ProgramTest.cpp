@@ -94,6 +94,35 @@ TEST(VerifyProgram, ChecksLaunches) {
             "");
 }
 
+TEST(VerifyProgram, ChecksTables) {
+  auto withTable = [](TableArg table) {
+    return broken([&](Program &p) { launch(p, 0).args.push_back(table); });
+  };
+  EXPECT_EQ(withTable({{input(0), ScalarArg{3, 4}, temporary(0)}}), "");
+  EXPECT_EQ(withTable({{input(3)}}),
+            "step 0: input 3 does not exist, there are 1");
+  EXPECT_EQ(withTable({{ScalarArg{0, 0}}}),
+            "step 0: kernel 'k0': scalar 0 does not fit 0 bytes");
+  TableArg large;
+  large.fields.assign(kMaxTableBytes / 8, input(0));
+  EXPECT_EQ(withTable(large), "");
+  large.fields.push_back(ScalarArg{1, 4});
+  EXPECT_EQ(withTable(large),
+            "step 0: kernel 'k0': a table of 4096 fields exceeds 32764 bytes");
+}
+
+// A temporary that only a table names lives as long as the launch.
+TEST(Workspace, SeesBuffersInTables) {
+  Program p = twoKernelProgram();
+  p.temporaries.push_back({400, -1});
+  TableArg table;
+  table.fields = {temporary(1)};
+  launch(p, 0).args.push_back(table);
+  ASSERT_EQ(text(planWorkspace(p)), "");
+  EXPECT_NE(p.temporaries[0].offset, p.temporaries[1].offset);
+  EXPECT_EQ(text(verifyProgram(p)), "");
+}
+
 TEST(VerifyProgram, ChecksOtherSteps) {
   EXPECT_EQ(broken([](Program &p) { p.steps.push_back(Fill{input(0)}); }),
             "step 2: input 0 is written");

@@ -75,6 +75,15 @@ struct f8e5m2 {
 /// part of a shared array that starts at element i.
 #define FUSEC_SHARED_PTR(T) T *
 template <class T> FUSEC_DEVICE T *shared_at(T *s, i32 i) { return s + i; }
+/// `Count` elements of T at byte `Offset` (a multiple of 128) of a shared array
+/// of words that several pieces of code use, one of them a block.
+template <class T, i32 Offset, i32 Count>
+FUSEC_DEVICE T *shared_as(u64 *arena) {
+  return reinterpret_cast<T *>(arena + Offset / 8);
+}
+/// A struct of pointers and integers as a parameter: it stays where launch
+/// parameters are, so that its arrays may be indexed by what a block finds out.
+#define FUSEC_TABLE(T, name) const __grid_constant__ T name
 
 //===-- Bits --------------------------------------------------------------===//
 
@@ -350,6 +359,17 @@ FUSEC_DEVICE i32 cta_z() { return (i32)blockIdx.z; }
 FUSEC_DEVICE i32 ncta_x() { return (i32)gridDim.x; }
 FUSEC_DEVICE i32 ncta_y() { return (i32)gridDim.y; }
 FUSEC_DEVICE i32 ncta_z() { return (i32)gridDim.z; }
+
+/// The last i with first[i] <= block, for N ascending numbers of which the first
+/// is 0: the part of a launch that a block belongs to.
+template <i32 N> FUSEC_DEVICE i32 part_of(const i32 (&first)[N], i32 block) {
+  i32 low = 0;
+  FUSEC_UNROLL
+  for (i32 step = 1 << 14; step > 0; step /= 2)
+    if (step < N && low + step < N && first[low + step] <= block)
+      low += step;
+  return low;
+}
 
 //===-- Memory ------------------------------------------------------------===//
 

@@ -75,16 +75,9 @@ static llvm::Expected<bool> runAgainst(const Arguments &arguments,
                                        const Prepared &prepared,
                                        llvm::ArrayRef<HostTensor> outputs,
                                        Object &object) {
-  Tolerance tolerance;
-  llvm::Expected<double> relative =
-      arguments.number("rtol", tolerance.relative);
-  if (!relative)
-    return relative.takeError();
-  llvm::Expected<double> absolute =
-      arguments.number("atol", tolerance.absolute);
-  if (!absolute)
-    return absolute.takeError();
-  tolerance = {*relative, *absolute};
+  llvm::Expected<ToleranceOptions> tolerance = parseTolerance(arguments);
+  if (!tolerance)
+    return tolerance.takeError();
   llvm::StringRef name = arguments.value("against");
   llvm::Expected<Target> target = openTarget(name, arguments.value("arch"));
   if (!target)
@@ -95,6 +88,7 @@ static llvm::Expected<bool> runAgainst(const Arguments &arguments,
   llvm::Expected<Model> model = prepared.file->load(prepared.bindings);
   if (!model)
     return model.takeError();
+  std::vector<OutputFacts> facts = outputFacts(*model);
   auto session = Session::create(std::move(*model), *target, *options);
   if (!session)
     return session.takeError();
@@ -103,9 +97,10 @@ static llvm::Expected<bool> runAgainst(const Arguments &arguments,
     return expected.takeError();
   bool json = arguments.has("json"), ok = true;
   Array rows;
-  for (auto [spec, want, have] :
-       llvm::zip((*session)->model().outputs, *expected, outputs)) {
-    Difference difference = compare(want, have, tolerance);
+  for (auto [spec, fact, want, have] :
+       llvm::zip((*session)->model().outputs, facts, *expected, outputs)) {
+    Difference difference =
+        compare(want, have, tolerance->of(spec.dtype, fact));
     ok &= difference.ok();
     if (json) {
       rows.push_back(Object{{"name", jsonText(spec.name)},
@@ -244,10 +239,9 @@ CommandSpec fusec::tool::runCommand() {
              "write outputs to DIR/output_0.npy, DIR/output_1.npy, ..."},
             {"against", "TARGET",
              "run on a second target and compare; exit code 1 if it differs"},
-            {"rtol", "X", "relative tolerance of --against (default: 1e-3)"},
-            {"atol", "X", "absolute tolerance of --against (default: 1e-7)"},
             {"repeat", "N",
              "then run N times more and report the device time"}},
+           toleranceOptionSpecs(),
            bindingOptionSpecs(),
            compileOptionSpecs(),
            {{"json", "", "report as JSON"}},

@@ -115,5 +115,7 @@ function(add_fusec_unittest name)
     fusec_target_pch(${name})
   endif()
   add_dependencies(fusec-unit-tests ${name})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
+  # Tests neither read nor write the user's kernel cache.
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120
+    PROPERTIES TIMEOUT 300 ENVIRONMENT FUSEC_CACHE=off)
 endfunction()

@@ -19,6 +19,8 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.fusec_binary_dir, "bin"), config.llvm_tools_dir,
      os.environ.get("PATH", "")])
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
+# Tests neither read nor write the user's kernel cache.
+config.environment["FUSEC_CACHE"] = "off"
 
 exits = os.path.join(config.test_source_root, "Tool", "Inputs", "exits.py")
 config.substitutions.append(("%exits", f"{sys.executable} {exits}"))

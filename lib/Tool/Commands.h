@@ -9,6 +9,7 @@
 namespace fusec::tool {
 
 CommandSpec benchCommand();
+CommandSpec cacheCommand();
 CommandSpec compileCommand();
 CommandSpec devicesCommand();
 CommandSpec explainCommand();

@@ -89,15 +89,15 @@ emitKernelIr(Model &model, const driver::CompileOptions &options,
   return text;
 }
 
-static llvm::Expected<std::string> emitBinary(const runtime::Program &program,
-                                              const TargetInfo &info,
-                                              bool cubin) {
+static llvm::Expected<std::string>
+emitBinary(const runtime::Program &program, const TargetInfo &info,
+           std::shared_ptr<runtime::DiskCache> cache, bool cubin) {
   auto nvrtc = runtime::Nvrtc::open();
   if (!nvrtc)
     return toolError(ExitCode::NoDevice, llvm::toString(nvrtc.takeError()),
                      "--emit=cuda needs no NVRTC");
-  auto module = runtime::compileText(**nvrtc, "program", kernelText(program),
-                                     nvrtcOptions(info));
+  runtime::NvrtcCompiler compiler(*nvrtc, nvrtcOptions(info), std::move(cache));
+  auto module = compiler.compileTogether(program.kernels);
   if (!module)
     return withCode(ExitCode::Failed, module.takeError());
   if (!cubin)
@@ -107,7 +107,8 @@ static llvm::Expected<std::string> emitBinary(const runtime::Program &program,
 
 static llvm::Expected<std::string> emit(Model &model,
                                         const driver::CompileOptions &options,
-                                        Emit what, bool elide) {
+                                        const Arguments &arguments, Emit what) {
+  bool elide = arguments.has("elide");
   switch (what) {
   case Emit::Graph:
   case Emit::Fused:
@@ -138,7 +139,8 @@ static llvm::Expected<std::string> emit(Model &model,
     return kernelText(program);
   if (what == Emit::StandaloneCuda)
     return standaloneCuda(program, options.target.name);
-  return emitBinary(program, options.target, what == Emit::Cubin);
+  return emitBinary(program, options.target, kernelCache(arguments),
+                    what == Emit::Cubin);
 }
 
 static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
@@ -164,8 +166,7 @@ static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
   llvm::Expected<Model> model = file->load(*bindings);
   if (!model)
     return model.takeError();
-  llvm::Expected<std::string> text =
-      emit(*model, *options, *what, arguments.has("elide"));
+  llvm::Expected<std::string> text = emit(*model, *options, arguments, *what);
   if (!text)
     return text.takeError();
   if (llvm::Error error = writeOutput(path, *text))

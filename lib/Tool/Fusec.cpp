@@ -13,7 +13,8 @@ static const char kVersion[] = "fusec 0.1.0\n";
 
 static std::vector<CommandSpec> commands() {
   return {compileCommand(), runCommand(),   verifyCommand(),
-          explainCommand(), benchCommand(), devicesCommand()};
+          explainCommand(), benchCommand(), devicesCommand(),
+          cacheCommand()};
 }
 
 static void printMainHelp(llvm::raw_ostream &os) {
@@ -27,10 +28,11 @@ static void printMainHelp(llvm::raw_ostream &os) {
         "  explain  which ops became which kernel, and why others did not "
         "fuse\n"
         "  bench    device time of a graph\n"
-        "  devices  GPUs, driver and NVRTC of this machine\n\n"
+        "  devices  GPUs, driver and NVRTC of this machine\n"
+        "  cache    the compiled kernels kept on disk\n\n"
         "exit codes:\n"
         "  0  everything worked\n"
-        "  1  a result is wrong (verify)\n"
+        "  1  a result is wrong (verify), or damage was found (cache)\n"
         "  2  the command line or an input file is not right\n"
         "  3  the input is right, but fusec cannot do it yet\n"
         "  4  the device, driver or compiler that was asked for is missing\n"

@@ -16,7 +16,10 @@ std::vector<OptionSpec> fusec::tool::compileOptionSpecs() {
            "else\nsm_90a)"},
           {"exact", "",
            "round after every op: bits equal those of the unfused graph"},
-          {"fuse", "on|off", "off makes one kernel per op (default: on)"}};
+          {"fuse", "on|off", "off makes one kernel per op (default: on)"},
+          {"no-cache", "",
+           "neither read nor write compiled kernels on disk (see\n"
+           "'fusec cache --help')"}};
 }
 
 std::vector<OptionSpec> fusec::tool::bindingOptionSpecs() {
@@ -43,6 +46,11 @@ fusec::tool::concat(std::initializer_list<std::vector<OptionSpec>> parts) {
   for (const std::vector<OptionSpec> &part : parts)
     result.insert(result.end(), part.begin(), part.end());
   return result;
+}
+
+std::shared_ptr<runtime::DiskCache>
+fusec::tool::kernelCache(const Arguments &arguments) {
+  return arguments.has("no-cache") ? nullptr : runtime::DiskCache::standard();
 }
 
 llvm::Expected<driver::CompileOptions>

@@ -8,10 +8,11 @@
 #include "Model.h"
 #include "Target.h"
 #include "fusec/Driver/Compile.h"
+#include "fusec/Runtime/Cuda/DiskCache.h"
 
 namespace fusec::tool {
 
-/// --arch --exact --fuse.
+/// --arch --exact --fuse --no-cache.
 std::vector<OptionSpec> compileOptionSpecs();
 /// --shape --dim.
 std::vector<OptionSpec> bindingOptionSpecs();
@@ -26,6 +27,10 @@ std::vector<OptionSpec> concat(std::initializer_list<std::vector<OptionSpec>>);
 /// What the compile options say; the machine is `info`.
 llvm::Expected<driver::CompileOptions>
 parseCompileOptions(const Arguments &arguments, const TargetInfo &info);
+
+/// The compiled kernels on disk; null with --no-cache or where the environment
+/// wants none.
+std::shared_ptr<runtime::DiskCache> kernelCache(const Arguments &arguments);
 
 /// What --shape and --dim say.
 llvm::Expected<Bindings> parseBindings(const Arguments &arguments);

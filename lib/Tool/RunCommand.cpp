@@ -47,7 +47,8 @@ static llvm::Expected<Prepared> prepare(const Arguments &arguments) {
     return inputs.takeError();
   result.inputs = std::move(*inputs);
   llvm::Expected<Target> target =
-      openTarget(arguments.value("target"), arguments.value("arch"));
+      openTarget(arguments.value("target"), arguments.value("arch"),
+                 kernelCache(arguments));
   if (!target)
     return target.takeError();
   auto options = parseCompileOptions(arguments, target->info);
@@ -79,7 +80,8 @@ static llvm::Expected<bool> runAgainst(const Arguments &arguments,
   if (!tolerance)
     return tolerance.takeError();
   llvm::StringRef name = arguments.value("against");
-  llvm::Expected<Target> target = openTarget(name, arguments.value("arch"));
+  llvm::Expected<Target> target =
+      openTarget(name, arguments.value("arch"), kernelCache(arguments));
   if (!target)
     return target.takeError();
   auto options = parseCompileOptions(arguments, target->info);

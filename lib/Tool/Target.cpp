@@ -16,6 +16,7 @@ using namespace fusec::tool;
 static constexpr llvm::StringRef kTargetNames[] = {"cuda", "host", "emulator",
                                                    "reference"};
 static constexpr char kPreludeName[] = "fusec_prelude.cuh";
+static constexpr char kSkeletonName[] = "fusec_skeleton.cuh";
 
 llvm::StringRef fusec::tool::name(TargetKind kind) {
   return kTargetNames[static_cast<size_t>(kind)];
@@ -46,9 +47,9 @@ llvm::Expected<TargetInfo> fusec::tool::targetInfo(llvm::StringRef arch) {
 runtime::NvrtcOptions fusec::tool::nvrtcOptions(const TargetInfo &info) {
   runtime::NvrtcOptions options;
   options.architecture = info.computeCapability;
-  // The skeleton is templates only; kernels without it pay its parsing.
-  options.headers = {{kPreludeName, std::string(embedded::kPreludeCuda) +
-                                        embedded::kGemmSkeleton}};
+  options.headers = {{kPreludeName, embedded::kPreludeCuda},
+                     {kSkeletonName, embedded::kGemmSkeleton}};
+  options.skeletonHeader = kSkeletonName;
   options.extraOptions = {std::string("--pre-include=") + kPreludeName};
   return options;
 }
@@ -56,12 +57,14 @@ runtime::NvrtcOptions fusec::tool::nvrtcOptions(const TargetInfo &info) {
 llvm::StringRef fusec::tool::devicePrelude() { return embedded::kPreludeCuda; }
 
 /// Opens the GPU; its own preset where --arch does not name one.
-static llvm::Expected<Target> openCuda(llvm::StringRef arch) {
+static llvm::Expected<Target>
+openCuda(llvm::StringRef arch, std::shared_ptr<runtime::DiskCache> cache) {
   llvm::Expected<TargetInfo> info = targetInfo(arch);
   if (!info)
     return info.takeError();
   runtime::CudaOptions options;
   options.compile = nvrtcOptions(*info);
+  options.cache = std::move(cache);
   auto device = runtime::createCudaDevice(options);
   if (!device)
     return toolError(ExitCode::NoDevice, llvm::toString(device.takeError()),
@@ -72,10 +75,11 @@ static llvm::Expected<Target> openCuda(llvm::StringRef arch) {
   return Target{TargetKind::Cuda, *device, *info};
 }
 
-llvm::Expected<Target> fusec::tool::openTarget(llvm::StringRef name,
-                                               llvm::StringRef arch) {
+llvm::Expected<Target>
+fusec::tool::openTarget(llvm::StringRef name, llvm::StringRef arch,
+                        std::shared_ptr<runtime::DiskCache> cache) {
   if (name.empty()) {
-    llvm::Expected<Target> cuda = openCuda(arch);
+    llvm::Expected<Target> cuda = openCuda(arch, cache);
     if (cuda)
       return cuda;
     llvm::Error other = llvm::handleErrors(
@@ -88,7 +92,7 @@ llvm::Expected<Target> fusec::tool::openTarget(llvm::StringRef name,
         });
     if (other)
       return other;
-    return openTarget("host", arch);
+    return openTarget("host", arch, nullptr);
   }
   llvm::Expected<TargetKind> kind = parseTarget(name);
   if (!kind)
@@ -98,7 +102,7 @@ llvm::Expected<Target> fusec::tool::openTarget(llvm::StringRef name,
     return info.takeError();
   switch (*kind) {
   case TargetKind::Cuda:
-    return openCuda(arch);
+    return openCuda(arch, std::move(cache));
   case TargetKind::Host:
     return Target{*kind, runtime::createHostDevice(), *info};
   case TargetKind::Emulator:

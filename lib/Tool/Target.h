@@ -7,7 +7,7 @@
 #define FUSEC_LIB_TOOL_TARGET_H
 
 #include "ToolError.h"
-#include "fusec/Runtime/Cuda/Nvrtc.h"
+#include "fusec/Runtime/Cuda/DiskCache.h"
 #include "fusec/Support/TargetInfo.h"
 
 namespace fusec::tool {
@@ -40,8 +40,9 @@ llvm::Expected<TargetInfo> targetInfo(llvm::StringRef arch);
 
 /// Opens what `name` says; empty takes CUDA where there is a GPU and otherwise
 /// the host, with a note on stderr. `arch` may be empty: that of the
-/// device.
-llvm::Expected<Target> openTarget(llvm::StringRef name, llvm::StringRef arch);
+/// device. `cache` may be null.
+llvm::Expected<Target> openTarget(llvm::StringRef name, llvm::StringRef arch,
+                                  std::shared_ptr<runtime::DiskCache> cache);
 
 /// How NVRTC compiles the kernels of fusec for `info`.
 runtime::NvrtcOptions nvrtcOptions(const TargetInfo &info);

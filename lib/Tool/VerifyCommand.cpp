@@ -146,7 +146,7 @@ static llvm::Expected<CaseSettings> openSettings(const Arguments &arguments,
                                                  StringRef targetName) {
   CaseSettings settings;
   llvm::Expected<Target> target =
-      openTarget(targetName, arguments.value("arch"));
+      openTarget(targetName, arguments.value("arch"), kernelCache(arguments));
   if (!target)
     return target.takeError();
   settings.target = std::move(*target);

@@ -83,6 +83,10 @@ struct Kernel {
   uint32_t cluster = 1;
   /// The source is on the contraction skeleton beside the prelude.
   bool usesSkeleton = false;
+  /// Vector accesses of the source are split so that the buffers of a launch
+  /// need only this alignment in bytes (a power of two up to 16, at least the
+  /// element size). Not for sources on the skeleton.
+  uint32_t alignment = 16;
 };
 
 /// A kernel launch. A launch whose grid has a zero is skipped.

@@ -1,15 +1,18 @@
 //===- CompileAll.cpp - many kernels, few programs ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 1. Kernels found in memory, or equal to an earlier one of the call, are done.
+// 1. Kernels found in memory or on disk, or equal to an earlier one of the
+//    call, are done.
 // 2. The others are dealt into batches of about equal length, one per thread
-//    (more if a batch would get large).
+//    (more if a batch would get large). Kernels that need other options or the
+//    skeleton are in batches of their own.
 // 3. Each batch is one program. If it fails, each of its kernels becomes a
 //    program of its own, and only those that fail again are reported.
 //===----------------------------------------------------------------------===//
 #include "CompileText.h"
 #include "Cubin.h"
 #include "KernelCache.h"
+#include "NvrtcLibrary.h"
 #include "ParallelFor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -38,19 +41,25 @@ using Batch = std::vector<Task *>;
 } // namespace
 
 struct NvrtcCompiler::Impl {
-  Impl(std::shared_ptr<const Nvrtc> nvrtc, NvrtcOptions options)
+  Impl(std::shared_ptr<const Nvrtc> nvrtc, NvrtcOptions options,
+       std::shared_ptr<DiskCache> disk)
       : nvrtc(std::move(nvrtc)), options(std::move(options)),
-        cache(kCacheBytes), environment(hashEnvironment()) {}
+        disk(std::move(disk)), cache(kCacheBytes),
+        environment(hashEnvironment()) {}
 
   KernelKey hashEnvironment() const;
   KernelKey keyOf(const Kernel &kernel) const;
+  std::optional<CompiledKernel> find(const KernelKey &key);
+  Expected<TextResult> compileText(llvm::StringRef text, const Kernel &like);
   bool compileBatch(llvm::ArrayRef<Task *> batch);
+  void store(llvm::ArrayRef<Task *> batch);
   Error finish(Task &task, const TextResult &text,
                const llvm::StringMap<KernelResources> &kernels) const;
   void compileTasks(llvm::MutableArrayRef<Task> tasks, unsigned threads);
 
   std::shared_ptr<const Nvrtc> nvrtc;
   NvrtcOptions options;
+  std::shared_ptr<DiskCache> disk; // may be null
   KernelCache cache;
   // Hash of what is the same for all kernels of this compiler.
   KernelKey environment;
@@ -70,8 +79,12 @@ static void update(llvm::SHA256 &hash, llvm::StringRef text) {
 
 KernelKey NvrtcCompiler::Impl::hashEnvironment() const {
   llvm::SHA256 hash;
+  update(hash, "fusec " FUSEC_VERSION);
   update(hash, std::to_string(nvrtc->majorVersion()) + "." +
                    std::to_string(nvrtc->minorVersion()));
+  // Updates of one version differ in the file.
+  update(hash, nvrtc->get().identity);
+  update(hash, std::to_string(options.driverVersion));
   for (const std::string &option : commandLine(*nvrtc, options))
     update(hash, option);
   update(hash, "headers");
@@ -79,6 +92,7 @@ KernelKey NvrtcCompiler::Impl::hashEnvironment() const {
     update(hash, header.name);
     update(hash, header.text);
   }
+  update(hash, options.skeletonHeader);
   return hash.final();
 }
 
@@ -87,7 +101,37 @@ KernelKey NvrtcCompiler::Impl::keyOf(const Kernel &kernel) const {
   hash.update(llvm::ArrayRef(environment));
   update(hash, kernel.entry);
   update(hash, kernel.source);
+  for (uint32_t number : {kernel.threads, kernel.cluster, kernel.alignment,
+                          uint32_t(kernel.usesSkeleton)})
+    update(hash, std::to_string(number));
   return hash.final();
+}
+
+// In memory or on disk. All kernels of a file from disk go to memory, since
+// they were compiled together and are likely to be asked for together.
+std::optional<CompiledKernel> NvrtcCompiler::Impl::find(const KernelKey &key) {
+  auto count = [&](uint64_t Statistics::*counter) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++(statistics.*counter);
+  };
+  if (auto found = cache.find(key)) {
+    count(&Statistics::hits);
+    return found;
+  }
+  std::optional<StoredModule> stored;
+  if (disk)
+    stored = disk->find(key);
+  if (!stored)
+    return std::nullopt;
+  std::optional<CompiledKernel> found;
+  for (const StoredKernel &kernel : stored->kernels) {
+    CompiledKernel compiled{stored->module, kernel.entry, kernel.resources};
+    cache.insert(kernel.key, compiled);
+    if (kernel.key == key)
+      found = compiled;
+  }
+  count(&Statistics::diskHits);
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,13 +139,13 @@ KernelKey NvrtcCompiler::Impl::keyOf(const Kernel &kernel) const {
 //===----------------------------------------------------------------------===//
 
 // Longest first, each into the batch that is shortest so far.
-static std::vector<Batch> dealBatches(llvm::MutableArrayRef<Task> tasks,
-                                      unsigned threads) {
+static std::vector<Batch> dealAlike(llvm::ArrayRef<Task *> tasks,
+                                    unsigned threads) {
   size_t count = std::max<size_t>(std::min<size_t>(threads, tasks.size()),
                                   (tasks.size() + kMaxBatch - 1) / kMaxBatch);
   std::vector<size_t> order(tasks.size());
   std::iota(order.begin(), order.end(), 0);
-  auto length = [&](size_t i) { return tasks[i].kernel->source.size(); };
+  auto length = [&](size_t i) { return tasks[i]->kernel->source.size(); };
   llvm::sort(order, [&](size_t a, size_t b) {
     return std::pair(length(b), a) < std::pair(length(a), b);
   });
@@ -109,22 +153,56 @@ static std::vector<Batch> dealBatches(llvm::MutableArrayRef<Task> tasks,
   std::vector<uint64_t> lengths(count);
   for (size_t i : order) {
     size_t shortest = llvm::min_element(lengths) - lengths.begin();
-    batches[shortest].push_back(&tasks[i]);
+    batches[shortest].push_back(tasks[i]);
     // A text of no length must not make its batch stay the shortest for ever.
     lengths[shortest] += length(i) + 1;
   }
   return batches;
 }
 
+// Kernels of one batch are compiled in the same way.
+static std::vector<Batch> dealBatches(llvm::MutableArrayRef<Task> tasks,
+                                      unsigned threads) {
+  std::map<std::pair<uint32_t, bool>, Batch> groups;
+  for (Task &task : tasks)
+    groups[{task.kernel->alignment, task.kernel->usesSkeleton}].push_back(
+        &task);
+  std::vector<Batch> batches;
+  for (const auto &[how, group] : groups)
+    llvm::append_range(batches, dealAlike(group, threads));
+  return batches;
+}
+
+static void appendText(std::string &text, const Kernel &kernel) {
+  // Messages give the line within the kernel's own text.
+  text += "#line 1 \"" + kernel.entry + ".cu\"\n";
+  text += kernel.source;
+  text += "\n";
+}
+
 static std::string joinTexts(llvm::ArrayRef<Task *> batch) {
   std::string text;
-  for (const Task *task : batch) {
-    // Messages give the line within the kernel's own text.
-    text += "#line 1 \"" + task->kernel->entry + ".cu\"\n";
-    text += task->kernel->source;
-    text += "\n";
-  }
+  for (const Task *task : batch)
+    appendText(text, *task->kernel);
   return text;
+}
+
+// One call of NVRTC, with what kernels like `like` need.
+Expected<TextResult> NvrtcCompiler::Impl::compileText(llvm::StringRef text,
+                                                      const Kernel &like) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++statistics.programs;
+  }
+  std::string before;
+  if (like.usesSkeleton && !options.skeletonHeader.empty())
+    before = "#include \"" + options.skeletonHeader + "\"\n";
+  if (like.alignment == kBufferAlignment)
+    return compileWithReport(*nvrtc, "fusec.cu", before + text.str(), options);
+  NvrtcOptions changed = options;
+  changed.extraOptions.push_back("--define-macro=FUSEC_ALIGNMENT=" +
+                                 std::to_string(like.alignment));
+  return compileWithReport(*nvrtc, "fusec.cu", before + text.str(), changed);
 }
 
 Error NvrtcCompiler::Impl::finish(
@@ -146,11 +224,7 @@ Error NvrtcCompiler::Impl::finish(
 // Compiles a batch as one program. Sets each task's result or error; false if
 // the program failed as a whole.
 bool NvrtcCompiler::Impl::compileBatch(llvm::ArrayRef<Task *> batch) {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    ++statistics.programs;
-  }
-  auto text = compileWithReport(*nvrtc, "fusec.cu", joinTexts(batch), options);
+  auto text = compileText(joinTexts(batch), *batch.front()->kernel);
   if (!text) {
     batch.front()->error = llvm::toString(text.takeError());
     return false;
@@ -163,7 +237,23 @@ bool NvrtcCompiler::Impl::compileBatch(llvm::ArrayRef<Task *> batch) {
   for (Task *task : batch)
     if (Error error = finish(*task, *text, *kernels))
       task->error = llvm::toString(std::move(error));
+  store(batch);
   return true;
+}
+
+// Writes what a batch gave to disk: one file with a name per kernel.
+void NvrtcCompiler::Impl::store(llvm::ArrayRef<Task *> batch) {
+  StoredModule stored;
+  for (const Task *task : batch) {
+    if (!task->result)
+      continue;
+    stored.module = task->result->module;
+    stored.kernels.push_back({task->key, task->result->entry,
+                              task->kernel->threads, task->kernel->cluster,
+                              task->result->resources});
+  }
+  if (disk && stored.module)
+    disk->insert(stored);
 }
 
 void NvrtcCompiler::Impl::compileTasks(llvm::MutableArrayRef<Task> tasks,
@@ -189,8 +279,10 @@ void NvrtcCompiler::Impl::compileTasks(llvm::MutableArrayRef<Task> tasks,
 //===----------------------------------------------------------------------===//
 
 NvrtcCompiler::NvrtcCompiler(std::shared_ptr<const Nvrtc> nvrtc,
-                             NvrtcOptions options)
-    : impl(std::make_unique<Impl>(std::move(nvrtc), std::move(options))) {}
+                             NvrtcOptions options,
+                             std::shared_ptr<DiskCache> disk)
+    : impl(std::make_unique<Impl>(std::move(nvrtc), std::move(options),
+                                  std::move(disk))) {}
 NvrtcCompiler::~NvrtcCompiler() = default;
 
 const Nvrtc &NvrtcCompiler::nvrtc() const { return *impl->nvrtc; }
@@ -219,19 +311,24 @@ NvrtcCompiler::compileAll(llvm::ArrayRef<Kernel> kernels, unsigned threads) {
   std::vector<size_t> taskOf(kernels.size());
   std::map<KernelKey, size_t> taskByKey;
   std::vector<Task> tasks;
+  uint64_t repeats = 0;
   for (auto [i, kernel] : llvm::enumerate(kernels)) {
     KernelKey key = impl->keyOf(kernel);
-    if ((found[i] = impl->cache.find(key)))
-      continue;
     auto [it, isNew] = taskByKey.try_emplace(key, tasks.size());
+    if (isNew && (found[i] = impl->find(key))) {
+      taskByKey.erase(it);
+      continue;
+    }
     taskOf[i] = it->second;
     if (isNew)
       tasks.push_back({&kernel, key, std::nullopt, ""});
+    else
+      ++repeats;
   }
   impl->compileTasks(tasks, threadsOrDefault(threads));
   {
     std::lock_guard<std::mutex> lock(impl->mutex);
-    impl->statistics.hits += kernels.size() - tasks.size();
+    impl->statistics.hits += repeats;
     impl->statistics.compiled += tasks.size();
   }
   // Good kernels are kept even if others failed.
@@ -246,4 +343,31 @@ NvrtcCompiler::compileAll(llvm::ArrayRef<Kernel> kernels, unsigned threads) {
     results.push_back(found[i] ? std::move(*found[i])
                                : *tasks[taskOf[i]].result);
   return results;
+}
+
+Expected<std::shared_ptr<const CompiledModule>>
+NvrtcCompiler::compileTogether(llvm::ArrayRef<Kernel> kernels) {
+  // The parts of a kernel that stands for all of them.
+  Kernel all;
+  for (const Kernel &kernel : kernels) {
+    appendText(all.source, kernel);
+    all.usesSkeleton |= kernel.usesSkeleton;
+    all.alignment = std::min(all.alignment, kernel.alignment);
+  }
+  KernelKey key = impl->keyOf(all);
+  if (auto found = impl->find(key))
+    return found->module;
+  Expected<TextResult> text = impl->compileText(all.source, all);
+  if (!text)
+    return text.takeError();
+  {
+    std::lock_guard<std::mutex> lock(impl->mutex);
+    impl->statistics.compiled += kernels.size();
+  }
+  impl->cache.insert(key, {text->module, "", {}});
+  StoredKernel whole;
+  whole.key = key;
+  if (impl->disk)
+    impl->disk->insert({text->module, {whole}});
+  return text->module;
 }

@@ -392,14 +392,16 @@ openCompiler(const Driver &driver, unsigned architecture,
   NvrtcSearch search = options.nvrtc;
   int version = 0;
   // A cubin of a newer major version may not load.
-  if (search.maxMajor == 0 && driver.driverGetVersion(&version) == 0)
+  if (driver.driverGetVersion(&version) == 0 && search.maxMajor == 0)
     search.maxMajor = version / 1000;
   auto nvrtc = Nvrtc::open(search);
   if (!nvrtc)
     return nvrtc.takeError();
   NvrtcOptions compile = options.compile;
   compile.architecture = architecture;
-  return std::make_unique<NvrtcCompiler>(std::move(*nvrtc), std::move(compile));
+  compile.driverVersion = version;
+  return std::make_unique<NvrtcCompiler>(std::move(*nvrtc), std::move(compile),
+                                         options.cache);
 }
 
 Expected<std::shared_ptr<Device>>

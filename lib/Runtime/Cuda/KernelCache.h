@@ -4,17 +4,13 @@
 #ifndef FUSEC_LIB_RUNTIME_CUDA_KERNELCACHE_H
 #define FUSEC_LIB_RUNTIME_CUDA_KERNELCACHE_H
 
-#include "fusec/Runtime/Cuda/Nvrtc.h"
+#include "fusec/Runtime/Cuda/DiskCache.h"
 
-#include <array>
 #include <deque>
 #include <map>
 #include <mutex>
 
 namespace fusec::runtime {
-
-/// SHA-256 of everything that a compilation depends on.
-using KernelKey = std::array<uint8_t, 32>;
 
 /// Compiled kernels by key. Thread-safe. The oldest entries go once the
 /// modules hold more than `limit` bytes; a module shared by several kernels

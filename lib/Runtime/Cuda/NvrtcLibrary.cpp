@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <dlfcn.h>
 
 using namespace fusec::runtime;
 using llvm::Error;
@@ -120,6 +121,18 @@ static Error readVersion(Nvrtc::Impl &impl, unsigned maxMajor) {
   return Error::success();
 }
 
+// The loader knows the path of the file, also where a bare name was given.
+static std::string readIdentity(const Nvrtc::Impl &impl) {
+  Dl_info info;
+  fs::file_status status;
+  if (!::dladdr(reinterpret_cast<void *>(impl.version), &info) ||
+      !info.dli_fname || fs::status(info.dli_fname, status))
+    return "";
+  return std::to_string(status.getSize()) + "@" +
+         std::to_string(
+             status.getLastModificationTime().time_since_epoch().count());
+}
+
 static Error openOne(Nvrtc::Impl &impl, const std::string &name,
                      unsigned maxMajor) {
   Expected<SharedLibrary> library = SharedLibrary::open(name);
@@ -129,6 +142,7 @@ static Error openOne(Nvrtc::Impl &impl, const std::string &name,
   impl.path = name;
   if (Error error = findFunctions(impl))
     return error;
+  impl.identity = readIdentity(impl);
   return readVersion(impl, maxMajor);
 }
 

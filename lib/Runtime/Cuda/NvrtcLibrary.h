@@ -19,6 +19,8 @@ struct Nvrtc::Impl {
   SharedLibrary library;
   std::string path;
   int major = 0, minor = 0;
+  /// Size and time of the library's file, empty if they cannot be found.
+  std::string identity;
   std::vector<int> architectures;
 
   const char *(*getErrorString)(NvrtcResult);

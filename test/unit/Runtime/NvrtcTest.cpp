@@ -3,9 +3,10 @@
 //
 // Skipped, with the reason, where NVRTC is not installed.
 //===----------------------------------------------------------------------===//
-#include "fusec/Runtime/Cuda/Nvrtc.h"
 #include "RuntimeTestUtils.h"
+#include "fusec/Runtime/Cuda/DiskCache.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -314,4 +315,97 @@ TEST(NvrtcNames, ArchitecturesFrom90OnAreSpecific) {
   EXPECT_EQ(nvrtcArchitecture(80), "sm_80");
   EXPECT_EQ(nvrtcArchitecture(90), "sm_90a");
   EXPECT_EQ(nvrtcArchitecture(120), "sm_120a");
+}
+
+TEST_F(NvrtcTest, ASecondProcessFindsKernelsOnDisk) {
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("fusec-nvrtc-cache", path));
+  auto disk = [&] {
+    return std::make_shared<DiskCache>(DiskCacheOptions{path.str().str()});
+  };
+  std::vector<Kernel> kernels = {scaleKernel("a", "2.0f"),
+                                 {"shared", kSharedText, 128, 1},
+                                 scaleKernel("c", "4.0f"),
+                                 scaleKernel("a", "2.0f")};
+  NvrtcOptions options;
+  NvrtcCompiler cold(nvrtc, options, disk()), warm(nvrtc, options, disk());
+  auto first = llvm::cantFail(cold.compileAll(kernels, 1));
+  EXPECT_EQ(cold.statistics().compiled, 3u);
+  EXPECT_EQ(cold.statistics().programs, 1u);
+  auto second = llvm::cantFail(warm.compileAll(kernels, 1));
+  EXPECT_EQ(warm.statistics().programs, 0u);
+  EXPECT_EQ(warm.statistics().compiled, 0u);
+  // One file was read; the others of it are then in memory.
+  EXPECT_EQ(warm.statistics().diskHits, 1u);
+  EXPECT_EQ(warm.statistics().hits, 3u);
+  for (auto [a, b] : llvm::zip_equal(first, second)) {
+    EXPECT_EQ(a.entry, b.entry);
+    EXPECT_EQ(a.module->cubin, b.module->cubin);
+    EXPECT_EQ(a.module->ptx, b.module->ptx);
+    EXPECT_EQ(a.resources.registers, b.resources.registers);
+    EXPECT_EQ(a.resources.staticSharedBytes, b.resources.staticSharedBytes);
+    EXPECT_EQ(a.resources.spillStoreBytes, b.resources.spillStoreBytes);
+  }
+  EXPECT_EQ(second[0].module, second[2].module);
+
+  // Everything that changes the result is part of the key.
+  std::vector<NvrtcOptions> others(6);
+  others[0].architecture = 80;
+  others[1].lineInfo = true;
+  others[2].headers = {{"unused.cuh", ""}};
+  others[3].extraOptions = {"--maxrregcount=64"};
+  others[4].driverVersion = 13000;
+  others[5].skeletonHeader = "s.cuh";
+  for (const NvrtcOptions &changed : others) {
+    NvrtcCompiler other(nvrtc, changed, disk());
+    llvm::cantFail(other.compileAll(kernels[0], 1));
+    EXPECT_EQ(other.statistics().programs, 1u);
+  }
+  for (uint32_t Kernel::*field :
+       {&Kernel::threads, &Kernel::cluster, &Kernel::alignment}) {
+    Kernel changed = kernels[0];
+    changed.*field = 8;
+    NvrtcCompiler other(nvrtc, options, disk());
+    llvm::cantFail(other.compileAll(changed, 1));
+    EXPECT_EQ(other.statistics().programs, 1u);
+  }
+  // One module of all kernels is an entry of its own.
+  NvrtcCompiler one(nvrtc, options, disk()), again(nvrtc, options, disk());
+  auto whole = llvm::cantFail(one.compileTogether(kernels[0]));
+  EXPECT_EQ(one.statistics().programs, 1u);
+  EXPECT_EQ(llvm::cantFail(again.compileTogether(kernels[0]))->cubin,
+            whole->cubin);
+  EXPECT_EQ(again.statistics().programs, 0u);
+  llvm::sys::fs::remove_directories(path);
+}
+
+TEST_F(NvrtcTest, OnlyKernelsOnTheSkeletonIncludeIt) {
+  NvrtcOptions options;
+  options.headers = {{"skeleton.cuh", "#define SKELETON 1\n"}};
+  options.skeletonHeader = "skeleton.cuh";
+  auto marked = [](const std::string &entry, const char *wanted) {
+    return Kernel{entry,
+                  std::string("#if defined(SKELETON) != ") + wanted +
+                      "\n#error not as wanted\n#endif\n" + scale(entry, "2.0f"),
+                  128, 1};
+  };
+  std::vector<Kernel> kernels = {marked("with", "1"), marked("without", "0")};
+  kernels[0].usesSkeleton = true;
+  NvrtcCompiler one = compiler(options);
+  EXPECT_EQ(text(one.compileAll(kernels, 1)), "");
+  EXPECT_EQ(one.statistics().programs, 2u);
+}
+
+TEST_F(NvrtcTest, KernelsOfOtherAlignmentsAreCompiledApart) {
+  auto marked = [](const std::string &entry, const char *condition) {
+    return Kernel{entry,
+                  std::string("#if !(") + condition + ")\n#error\n#endif\n" +
+                      scale(entry, "2.0f"),
+                  128, 1};
+  };
+  std::vector<Kernel> kernels = {marked("wide", "!defined(FUSEC_ALIGNMENT)"),
+                                 marked("narrow", "FUSEC_ALIGNMENT == 4")};
+  kernels[1].alignment = 4;
+  NvrtcCompiler one = compiler();
+  EXPECT_EQ(text(one.compileAll(kernels, 1)), "");
 }

@@ -9,7 +9,7 @@
 #ifndef FUSEC_RUNTIME_CUDA_CUDADEVICE_H
 #define FUSEC_RUNTIME_CUDA_CUDADEVICE_H
 
-#include "fusec/Runtime/Cuda/Nvrtc.h"
+#include "fusec/Runtime/Cuda/DiskCache.h"
 
 namespace fusec::runtime {
 
@@ -22,6 +22,8 @@ struct CudaOptions {
   NvrtcSearch nvrtc = {};
   /// 0 means one per processor.
   unsigned compileThreads = 0;
+  /// Compiled kernels on disk; null for none.
+  std::shared_ptr<DiskCache> cache = DiskCache::standard();
 };
 
 /// Opens the driver, NVRTC and the device. The error says which of them is

@@ -60,13 +60,20 @@ struct NvrtcOptions {
   /// exactly that chip are on (sm_90a).
   unsigned architecture = 90;
   std::vector<NvrtcHeader> headers = {};
+  /// The header that kernels on the contraction skeleton include besides; such
+  /// kernels are compiled apart from others, which need not parse it.
+  std::string skeletonHeader = {};
   /// Line tables for profilers.
   bool lineInfo = false;
   /// Several times faster to compile, slower to run; for tests.
   bool fastCompile = false;
   /// Passed on as they are, after fusec's own.
   std::vector<std::string> extraOptions = {};
+  /// Only part of the key: what will load the result, 0 if nothing known will.
+  int driverVersion = 0;
 };
+
+class DiskCache;
 
 /// The name that NVRTC has for a compute capability: "sm_90a", "sm_80".
 std::string nvrtcArchitecture(unsigned computeCapability);
@@ -93,8 +100,8 @@ llvm::Expected<std::shared_ptr<const CompiledModule>>
 compileText(const Nvrtc &nvrtc, llvm::StringRef name, llvm::StringRef text,
             const NvrtcOptions &options);
 
-/// Compiles kernels in parallel and remembers the results in memory.
-/// Thread-safe.
+/// Compiles kernels in parallel and remembers the results in memory and, where
+/// it is given a cache, on disk. Thread-safe.
 ///
 /// Kernels are put together into a few programs, because a program of twenty
 /// kernels compiles several times faster than twenty programs. So the texts
@@ -103,18 +110,24 @@ compileText(const Nvrtc &nvrtc, llvm::StringRef name, llvm::StringRef text,
 /// only, and an error is that of the bad kernel alone.
 class NvrtcCompiler {
 public:
-  NvrtcCompiler(std::shared_ptr<const Nvrtc> nvrtc, NvrtcOptions options);
+  NvrtcCompiler(std::shared_ptr<const Nvrtc> nvrtc, NvrtcOptions options,
+                std::shared_ptr<DiskCache> disk = nullptr);
   ~NvrtcCompiler();
 
   /// One result per kernel, in order. `threads` of 0 means one per processor.
   llvm::Expected<std::vector<CompiledKernel>>
   compileAll(llvm::ArrayRef<Kernel> kernels, unsigned threads = 0);
 
+  /// All kernels as one module, for tools that write PTX or cubin files.
+  llvm::Expected<std::shared_ptr<const CompiledModule>>
+  compileTogether(llvm::ArrayRef<Kernel> kernels);
+
   const Nvrtc &nvrtc() const;
   const NvrtcOptions &options() const;
 
   struct Statistics {
     uint64_t hits = 0;     // kernels found in memory
+    uint64_t diskHits = 0; // kernels found on disk
     uint64_t compiled = 0; // kernels compiled
     uint64_t programs = 0; // calls of NVRTC
   };

@@ -1,0 +1,95 @@
+//===- CacheCommand.cpp - fusec cache -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "Options.h"
+#include "Report.h"
+#include "fusec/Runtime/Cuda/DiskCache.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace fusec;
+using namespace fusec::tool;
+using runtime::CacheReport;
+
+static constexpr llvm::StringRef kActions[] = {"stats", "verify", "clear"};
+
+static void print(llvm::StringRef action, const std::string &directory,
+                  const CacheReport &report) {
+  llvm::raw_ostream &os = llvm::outs();
+  os << "folder:  " << quoted(directory) << '\n'
+     << (action == "clear" ? "removed: " : "holds:   ") << report.kernels
+     << " kernels in " << report.modules << " files, "
+     << bytesText(double(report.bytes)) << '\n';
+  if (action == "verify")
+    os << "damaged: " << report.damaged.size() << " (removed)\n";
+  for (const std::string &name : report.damaged)
+    os << "  " << quoted(name) << '\n';
+}
+
+static void printJson(llvm::StringRef action, const std::string &directory,
+                      const CacheReport &report) {
+  llvm::json::Object object{{"action", jsonText(action)},
+                            {"directory", jsonText(directory)},
+                            {"modules", int64_t(report.modules)},
+                            {"kernels", int64_t(report.kernels)},
+                            {"bytes", int64_t(report.bytes)}};
+  if (action == "verify") {
+    llvm::json::Array names;
+    for (const std::string &name : report.damaged)
+      names.push_back(jsonText(name));
+    object["damaged"] = std::move(names);
+  }
+  tool::printJson(std::move(object));
+}
+
+static llvm::Expected<ExitCode> cache(const Arguments &arguments) {
+  llvm::StringRef action = arguments.positionals.front();
+  if (!llvm::is_contained(kActions, action)) {
+    std::string remedy;
+    if (auto name = nearest(action, kActions))
+      remedy = ("did you mean 'fusec cache " + *name + "'?").str();
+    return toolError(ExitCode::Usage,
+                     "expected stats, verify or clear, found " + quoted(action),
+                     remedy);
+  }
+  std::string directory = arguments.value("dir").str();
+  if (directory.empty())
+    directory = runtime::DiskCache::standardDirectory();
+  if (directory.empty())
+    return toolError(ExitCode::Usage, "no folder for the cache is named",
+                     "set FUSEC_CACHE_DIR or HOME, or give --dir");
+  llvm::Expected<CacheReport> report =
+      action == "clear"
+          ? runtime::clearCache(directory)
+          : runtime::inspectCache(directory, /*verify=*/action == "verify");
+  if (!report)
+    return withCode(ExitCode::Usage, report.takeError());
+  if (arguments.has("json"))
+    ::printJson(action, directory, *report);
+  else
+    print(action, directory, *report);
+  return report->damaged.empty() ? ExitCode::Ok : ExitCode::WrongResult;
+}
+
+CommandSpec fusec::tool::cacheCommand() {
+  return {
+      "cache",
+      "stats|verify|clear [options]",
+      "Looks after the compiled kernels kept on disk: in FUSEC_CACHE_DIR, else "
+      "in\nXDG_CACHE_HOME/fusec, else in ~/.cache/fusec. FUSEC_CACHE=off keeps "
+      "none,\nFUSEC_CACHE_SIZE=512M bounds them (default: 1G). Whoever can "
+      "write to the\nfolder can run code on the GPU as its owner.",
+      concat({{{"dir", "DIR", "another folder than that"},
+               {"json", "", "report as JSON"}},
+              helpOptionSpecs()}),
+      "  fusec cache stats\n"
+      "      where it is and how much is in it\n"
+      "  fusec cache verify\n"
+      "      checks every file and removes those that are damaged; exit code "
+      "1\n"
+      "      if there were any\n"
+      "  fusec cache clear\n"
+      "      removes all kernels; they are compiled again when needed\n",
+      1,
+      cache};
+}

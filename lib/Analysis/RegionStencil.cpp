@@ -7,6 +7,7 @@
 // for a tile whose staged boxes fit in shared memory and bounds the work that
 // neighbouring tiles repeat.
 //===----------------------------------------------------------------------===//
+#include "BoxExtent.h"
 #include "RegionBuilder.h"
 #include "fusec/Analysis/StencilTile.h"
 
@@ -27,7 +28,7 @@ static int64_t assumed(int64_t size) {
   return ShapedType::isDynamic(size) ? kAssumedSize : size;
 }
 
-static TileExtent wholeAxis(int64_t size) {
+TileExtent analysis::wholeAxis(int64_t size) {
   return {std::nullopt, 0, 0, assumed(size) - 1};
 }
 
@@ -74,10 +75,8 @@ linearTerms(AffineExpr expr) {
   return lhs;
 }
 
-/// The extent of one operand axis read at `expr` by loops with the box `loops`
-/// (one extent per loop); the whole axis where `expr` has another form.
-static TileExtent extentOf(AffineExpr expr, ArrayRef<TileExtent> loops,
-                           int64_t size) {
+TileExtent analysis::extentOf(AffineExpr expr, ArrayRef<TileExtent> loops,
+                              int64_t size) {
   auto linear = linearTerms(expr);
   if (!linear)
     return wholeAxis(size);

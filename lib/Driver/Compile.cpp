@@ -129,7 +129,8 @@ static LogicalResult cleanUpTiles(ModuleOp kernels) {
   PassManager passes(kernels.getContext());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addNestedPass<tile::KernelOp>(tile::createHoistLoadsPass());
+  passes.addPass(createCSEPass());
   passes.addNestedPass<tile::KernelOp>(tile::createVectorizePass());
   return passes.run(kernels);
 }

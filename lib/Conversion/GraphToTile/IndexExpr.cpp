@@ -138,6 +138,14 @@ std::optional<RegionEmitter::Interval> RegionEmitter::bounds(Value value) {
   return boundsOf(simplifyAffineExpr(expr, dims.size(), 0), dims);
 }
 
+std::optional<int64_t> RegionEmitter::distance(Value a, Value b) {
+  SmallVector<Value> dims;
+  AffineExpr lhs = exprOf(a, dims), rhs = exprOf(b, dims);
+  auto constant = dyn_cast<AffineConstantExpr>(
+      simplifyAffineExpr(lhs - rhs, dims.size(), 0));
+  return constant ? std::optional(constant.getValue()) : std::nullopt;
+}
+
 bool RegionEmitter::isInside(ValueRange index, ArrayRef<int64_t> shape) {
   for (auto [at, size] : llvm::zip(index, shape)) {
     std::optional<Interval> known = bounds(at);

@@ -40,6 +40,12 @@ Value RegionEmitter::readOperand(Operation *op, unsigned operand,
   Value value = op->getOperand(operand);
   if (!readMask || isProven(readMask))
     return emit(value, index, rounded);
+  if (Value known =
+          stagedMasked ? stagedMasked(value, index, readMask, other) : Value())
+    return rounded ? elements().roundTo(
+                         known, cast<RankedTensorType>(value.getType())
+                                    .getElementType())
+                   : known;
   // Everything that is read below must stay in range where the mask is false.
   Value outer = mask;
   ElementBuilder eb = elements();

@@ -32,6 +32,12 @@ public:
   /// Consulted before a value is computed; may be empty. Returns the tile of
   /// the value at the index, or null to let the emitter compute it.
   std::function<mlir::Value(mlir::Value, mlir::ValueRange)> staged;
+  /// Consulted before a masked read: the value and index, the mask, and what
+  /// the read gives where it is false. Returns the result of the whole read, or
+  /// null. May be empty.
+  std::function<mlir::Value(mlir::Value, mlir::ValueRange, mlir::Value,
+                            mlir::Value)>
+      stagedMasked;
 
   /// The carrier of tiles made from now on (null: scalars).
   void setCarrier(mlir::RankedTensorType type) { carrier = type; }
@@ -72,11 +78,17 @@ public:
   }
   /// What is known of an index value for every thread.
   std::optional<Interval> bounds(mlir::Value value);
+  /// a - b where it is the same for all elements, whatever the indices that the
+  /// schedule made.
+  std::optional<int64_t> distance(mlir::Value a, mlir::Value b);
   /// True if `condition` is known to hold in every thread.
   bool isProven(mlir::Value condition);
 
   /// The element type of the buffer that stores `elementType`.
   static mlir::Type storageType(mlir::Type elementType);
+
+  /// A stored element in the compute type.
+  mlir::Value fromStorage(mlir::Value stored, mlir::Type elementType);
 
   /// Builds a combine region of `reduction` into `reduce`.
   void buildCombine(graph::ReductionOpInterface reduction,
@@ -89,7 +101,6 @@ private:
   mlir::Value load(mlir::Value argument, mlir::ValueRange index,
                    mlir::Value other);
   mlir::Value constant(graph::ConstantOp op, mlir::ValueRange index);
-  mlir::Value fromStorage(mlir::Value stored, mlir::Type elementType);
   mlir::Value readOperand(mlir::Operation *op, unsigned operand,
                           mlir::ValueRange index, mlir::Value readMask,
                           mlir::Value other);

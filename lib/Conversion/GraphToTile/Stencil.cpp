@@ -18,7 +18,7 @@
 // Lanes run along the innermost axis. A thread holds strips of rows, so that
 // after unrolling neighbouring outputs share the rows that they both read.
 //===----------------------------------------------------------------------===//
-#include "KernelBuilder.h"
+#include "March.h"
 #include "fusec/Analysis/StencilTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -389,6 +389,9 @@ FailureOr<tile::KernelOp> graph_to_tile::scheduleStencil(KernelBuilder &kb) {
   // Without sliding axes of a known size there is nothing to stage.
   if (kb.form.parallel.empty())
     return schedulePointwise(kb);
+  if (std::optional<analysis::MarchForm> march =
+          analysis::analyzeMarch(kb.form))
+    return scheduleMarch(kb, *march);
   if (failed(StencilSchedule(kb).run()))
     return failure();
   walkRowsInnermost(kb.kernel);

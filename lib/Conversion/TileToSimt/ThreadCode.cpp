@@ -151,7 +151,7 @@ bool ThreadCode::computeUniform(Value tile) {
       return digit.axis == int64_t(iota.getAxis()) && digit.stride &&
              digit.size > 1;
     });
-  if (isa<tile::BroadcastOp, tile::ReduceOp, scf::ForOp>(op))
+  if (isa<tile::BroadcastOp, tile::ReduceOp, tile::ShiftOp, scf::ForOp>(op))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return !tile::getLayout(operand.getType()) || isUniform(operand);

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -61,6 +62,7 @@ private:
   LogicalResult lowerContract(tile::ContractOp op);
   LogicalResult lowerHole(Region &from, Region &to);
   void lowerStore(tile::StoreOp store);
+  void lowerShift(tile::ShiftOp shift);
   Value spread(Value tile, int64_t count);
   void assignLoopArrays(scf::ForOp loop, ValueRange values);
 
@@ -175,6 +177,27 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
                           code.element(store.getOffsets(), reg), array, reg,
                           mask, store.getVector());
   });
+}
+
+void KernelLowering::lowerShift(tile::ShiftOp shift) {
+  Location loc = shift.getLoc();
+  auto type = cast<RankedTensorType>(shift.getType());
+  int64_t count = tile::getLayout(type).getRegisterCount();
+  int64_t run = shift.getRun();
+  code.materialize(shift.getOperand());
+  Value array = code.makeArray(loc, count, type.getElementType());
+  code.arrays[shift.getResult()] = array;
+  for (int64_t reg = 0; reg < count; ++reg) {
+    // Along the axis: element `at` of the run, `lanes` lanes further.
+    int64_t moved = reg % run + int64_t(shift.getBy());
+    int64_t lanes = llvm::divideFloorSigned(moved, run);
+    Value source = code.constant(loc, reg - reg % run + moved - lanes * run);
+    Value value = code.element(shift.getOperand(), source);
+    if (lanes)
+      value = simt::ShuffleShiftOp::create(code.builder, loc, value, lanes);
+    memref::StoreOp::create(code.builder, loc, value, array,
+                            code.constant(loc, reg));
+  }
 }
 
 /// Stores `values` (one per tile iteration argument) into the loop's arrays.
@@ -340,6 +363,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   Location loc = op->getLoc();
   if (auto store = dyn_cast<tile::StoreOp>(op))
     return lowerStore(store), success();
+  if (auto shift = dyn_cast<tile::ShiftOp>(op))
+    return lowerShift(shift), success();
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return lowerReduce(reduce, code), success();
   if (auto loop = dyn_cast<scf::ForOp>(op))

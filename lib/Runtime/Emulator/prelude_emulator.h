@@ -106,6 +106,7 @@ fusec_emu_bind(const FusecEmuApi *api) {
 #define FUSEC_DEVICE static inline
 #define FUSEC_METHOD inline
 #define FUSEC_UNROLL
+#define FUSEC_NO_UNROLL
 #define FUSEC_DETAIL_LINE i32 line = __builtin_LINE()
 #define FUSEC_KERNEL(name, threads)                                            \
   static const i32 fusec_threads_##name = (threads);                           \

@@ -17,6 +17,8 @@ using namespace fusec::cuda;
 // stays small: the compiler then shares what iterations have in common.
 static constexpr int64_t kMaxRegisterTrip = 128;
 static constexpr uint64_t kMaxUnrolledOps = 16384;
+// Long bodies fill the instruction cache; they are never repeated.
+static constexpr uint64_t kMaxRepeatedOps = 512;
 
 static std::optional<int64_t> constantTrip(scf::ForOp loop) {
   llvm::APInt lower, upper, step;
@@ -45,30 +47,49 @@ static uint64_t unrolledOps(Block &block) {
   return count;
 }
 
+/// The position in a register array that `op` accesses; null for other ops.
+static Value registerIndex(Operation *op) {
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return tile::isShared(load.getMemRef()) ? Value() : load.getIndices()[0];
+  if (auto store = dyn_cast<memref::StoreOp>(op))
+    return tile::isShared(store.getMemRef()) ? Value() : store.getIndices()[0];
+  if (auto load = dyn_cast<simt::LoadOp>(op))
+    return load.getReg();
+  if (auto store = dyn_cast<simt::StoreOp>(op))
+    return store.getReg();
+  return {};
+}
+
 /// True if the loop variable says which register of an array is meant.
 static bool isOverRegisters(scf::ForOp loop) {
+  llvm::SmallDenseSet<Value> derived = {loop.getInductionVar()};
   return loop
-      .walk([&](Operation *op) {
-        bool indexes = isa<simt::LoadOp, simt::StoreOp>(op);
-        for (Value operand : op->getOperands())
-          if (auto type = dyn_cast<MemRefType>(operand.getType()))
-            indexes |= type.hasStaticShape() && !tile::isShared(operand);
-        bool isInner = op->getParentOfType<scf::ForOp>() == loop;
-        return indexes && isInner ? WalkResult::interrupt()
-                                  : WalkResult::advance();
+      .walk<WalkOrder::PreOrder>([&](Operation *op) {
+        Value reg = registerIndex(op);
+        if (reg && derived.contains(reg))
+          return WalkResult::interrupt();
+        if (llvm::any_of(op->getOperands(), [&](Value operand) {
+              return derived.contains(operand);
+            }))
+          derived.insert_range(op->getResults());
+        return WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-static bool shouldUnroll(scf::ForOp loop) {
+enum class Unroll { None, Compiler, Full };
+
+static Unroll chooseUnroll(scf::ForOp loop) {
   std::optional<int64_t> trip = constantTrip(loop);
-  if (!trip)
-    return false;
-  if (llvm::SaturatingMultiply<uint64_t>(std::max<int64_t>(0, *trip),
-                                         unrolledOps(*loop.getBody())) <=
-      kMaxUnrolledOps)
-    return true;
-  return *trip <= kMaxRegisterTrip && isOverRegisters(loop);
+  uint64_t ops = unrolledOps(*loop.getBody());
+  if (trip && *trip <= kMaxRegisterTrip && isOverRegisters(loop))
+    return Unroll::Full;
+  if (ops > kMaxRepeatedOps)
+    return Unroll::None;
+  return trip && llvm::SaturatingMultiply<uint64_t>(*trip, ops) <=
+                     kMaxUnrolledOps
+             ? Unroll::Full
+             : Unroll::Compiler;
 }
 
 /// Declares a variable per carried value, set to `inits`.
@@ -108,14 +129,16 @@ static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
   if (failed(declare(emitter, loop, loop.getResults(), loop.getInitArgs(),
                      loop.getRegionIterArgs())))
     return failure();
-  bool unroll = shouldUnroll(loop);
+  Unroll unroll = chooseUnroll(loop);
   std::string lower = emitter.use(loop.getLowerBound());
   std::string upper = emitter.use(loop.getUpperBound());
   std::string step = emitter.use(loop.getStep());
   std::string type = emitter.typeName(loop.getInductionVar().getType());
   std::string i = emitter.name(loop.getInductionVar(), "r");
-  if (unroll)
+  if (unroll == Unroll::Full)
     emitter.line() << "FUSEC_UNROLL\n";
+  else if (unroll == Unroll::None)
+    emitter.line() << "FUSEC_NO_UNROLL\n";
   emitter.line() << "for (" << type << " " << i << " = " << lower << "; " << i
                  << " < " << upper << "; " << i << " += " << step << ") {\n";
   ++emitter.indent;
@@ -251,6 +274,12 @@ LogicalResult Emitter::emitMemory(Operation *op) {
       .Case<simt::ShuffleXorOp>([&](simt::ShuffleXorOp shuffle) {
         return define(op, "shfl_xor(" + use(shuffle.getValue()) + ", " +
                               std::to_string(shuffle.getMask()) + ")");
+      })
+      .Case<simt::ShuffleShiftOp>([&](simt::ShuffleShiftOp shuffle) {
+        int64_t by = shuffle.getBy();
+        return define(op, (by < 0 ? "shfl_up(" : "shfl_down(") +
+                              use(shuffle.getValue()) + ", " +
+                              std::to_string(std::abs(by)) + ")");
       })
       .Case<simt::BarrierOp>([&](auto) {
         line() << "bar();\n";

@@ -66,3 +66,74 @@ TEST(Stencil, EmptyImages) {
   checkGraph(depthwiseChain(2, 0, 16, "f32", 2), {kThreeStages, false, 1});
   checkGraph(depthwiseChain(2, 16, 0, "f32", 2), {kThreeStages, false, 1});
 }
+
+//===----------------------------------------------------------------------===//
+// Marching strips: widths around a warp's useful columns (120, 60), heights
+// around a strip's rows.
+//===----------------------------------------------------------------------===//
+
+TEST(StencilMarch, DepthwiseChainOfAwkwardSizes) {
+  for (auto [h, w] : {std::pair(8, 24),
+                      {9, 119},
+                      {16, 120},
+                      {17, 121},
+                      {131, 61},
+                      {8, 257}}) {
+    SCOPED_TRACE(llvm::formatv("{0} x {1}", h, w).str());
+    checkGraph(depthwiseChain(2, h, w, "f32", 3), {kThreeStages, false, 7, 1});
+  }
+}
+
+// Between stages f32 is kept: more precise than rounding to the type, so the
+// bound is the rounding of the reference's two intermediate results (half an
+// ulp of 2^-11 or 2^-8, each multiplied by at most nine weights below 2) and of
+// the last one.
+TEST(StencilMarch, SixteenBitTypes) {
+  checkGraph(depthwiseChain(3, 11, 124, "f16", 2),
+             {{0x1p-10, 9 * 2 * 36 * 0x1p-11}, false, 8, 1});
+  checkGraph(depthwiseChain(3, 11, 124, "bf16", 2),
+             {{0x1p-7, 9 * 2 * 36 * 0x1p-8}, false, 9, 1});
+}
+
+TEST(StencilMarch, PoolsOfEveryType) {
+  for (const char *type : {"f16", "f32", "f64", "i8", "ui8", "i32", "i64"}) {
+    SCOPED_TRACE(type);
+    std::string t = llvm::formatv("tensor<2x2x15x43x{0}>", type);
+    checkGraph("func.func @f(%x: " + t + ") -> " + t + R"( {
+      %0 = graph.window_reduce max %x window [1, 1, 3, 3] strides [1, 1, 1, 1] dilations [1, 1, 1, 1] low [0, 0, 1, 1] high [0, 0, 1, 1] : )" +
+                   t + " -> " + t + R"(
+      %1 = graph.window_reduce min %0 window [1, 1, 5, 3] strides [1, 1, 1, 1] dilations [1, 1, 1, 2] low [0, 0, 4, 1] high [0, 0, 0, 3] : )" +
+                   t + " -> " + t + R"(
+      return %1 : )" +
+                   t + R"(
+    })",
+               {{}, true, 10, 1});
+  }
+}
+
+// The first result is stored and read by the second window; the residual is
+// read beside it.
+TEST(StencilMarch, TwoOutputsAndAResidual) {
+  checkGraph(
+      R"(func.func @f(%x: tensor<1x2x19x70xf32>, %y: tensor<1x2x19x70xf32>) -> (tensor<1x2x19x70xf32>, tensor<1x2x19x70xf32>) {
+    %0 = graph.window_reduce sum %x window [1, 1, 3, 1] strides [1, 1, 1, 1] dilations [1, 1, 1, 1] low [0, 0, 1, 0] high [0, 0, 1, 0] : tensor<1x2x19x70xf32> -> tensor<1x2x19x70xf32>
+    %1 = graph.mul %0, %y : tensor<1x2x19x70xf32>
+    %2 = graph.window_reduce sum %1 window [1, 1, 1, 3] strides [1, 1, 1, 1] dilations [1, 1, 1, 1] low [0, 0, 0, 0] high [0, 0, 0, 2] : tensor<1x2x19x70xf32> -> tensor<1x2x19x70xf32>
+    %3 = graph.add %2, %x : tensor<1x2x19x70xf32>
+    return %1, %3 : tensor<1x2x19x70xf32>, tensor<1x2x19x70xf32>
+  })",
+      {{1e-6, 1e-5}, false, 11, 1});
+}
+
+// Padding of two kinds over one value: reads keep their masks.
+TEST(StencilMarch, DifferentPaddings) {
+  checkGraph(
+      R"(func.func @f(%x: tensor<1x1x9x31xf32>) -> tensor<1x1x9x31xf32> {
+    %0 = graph.window_reduce max %x window [1, 1, 3, 3] strides [1, 1, 1, 1] dilations [1, 1, 1, 1] low [0, 0, 1, 1] high [0, 0, 1, 1] : tensor<1x1x9x31xf32> -> tensor<1x1x9x31xf32>
+    %1 = graph.window_reduce sum %x window [1, 1, 3, 3] strides [1, 1, 1, 1] dilations [1, 1, 1, 1] low [0, 0, 1, 1] high [0, 0, 1, 1] : tensor<1x1x9x31xf32> -> tensor<1x1x9x31xf32>
+    %2 = graph.sub %0, %1 : tensor<1x1x9x31xf32>
+    %3 = graph.window_reduce max %2 window [1, 1, 3, 3] strides [1, 1, 1, 1] dilations [1, 1, 1, 1] low [0, 0, 1, 1] high [0, 0, 1, 1] : tensor<1x1x9x31xf32> -> tensor<1x1x9x31xf32>
+    return %3 : tensor<1x1x9x31xf32>
+  })",
+      {{1e-6, 1e-5}, false, 12, 1});
+}

@@ -32,6 +32,14 @@ static SmallVector<Type> accumulatorState(Operation *op) {
   return {ElementBuilder::computeType(accumulatorElement(op))};
 }
 
+/// A sum in the compute type of the result. Rounding it further is the
+/// caller's business.
+static Value finishSum(Operation *op, ElementBuilder &eb, Value sum) {
+  Type from = accumulatorElement(op), to = ops::elementOf(op->getResult(0));
+  return from == ElementBuilder::computeType(to) ? sum
+                                                 : eb.convert(sum, from, to);
+}
+
 using Factors = std::pair<Value, Value>;
 
 /// Operand elements in the accumulator type.
@@ -216,8 +224,7 @@ SmallVector<Value> ContractOp::buildCombine(ElementBuilder &eb, ValueRange lhs,
 }
 
 Value ContractOp::buildFinish(ElementBuilder &eb, ValueRange state, unsigned) {
-  return eb.convert(state[0], accumulatorElement(*this),
-                    ops::elementOf(getResult()));
+  return finishSum(*this, eb, state[0]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -397,6 +404,5 @@ SmallVector<Value> ConvolutionOp::buildCombine(ElementBuilder &eb,
 
 Value ConvolutionOp::buildFinish(ElementBuilder &eb, ValueRange state,
                                  unsigned) {
-  return eb.convert(state[0], accumulatorElement(*this),
-                    ops::elementOf(getResult()));
+  return finishSum(*this, eb, state[0]);
 }

@@ -117,6 +117,30 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
+int64_t ShiftOp::getRun() {
+  ArrayRef<Digit> digits = getLayout(getType()).getReg();
+  bool isRun = !digits.empty() && digits.front().axis == int64_t(getAxis()) &&
+               digits.front().stride == 1;
+  return isRun ? digits.front().size : 1;
+}
+
+LogicalResult ShiftOp::verify() {
+  LayoutAttr layout = getLayout(getType());
+  int64_t run = getRun(), axis = getAxis(), by = getBy();
+  auto movesAlong = [&](const Digit &digit) {
+    return digit.axis == axis && digit.stride && digit.size > 1;
+  };
+  if (llvm::any_of(layout.getReg().drop_front(run > 1 ? 1 : 0), movesAlong))
+    return emitOpError("expected one register digit along the axis");
+  ArrayRef<Digit> lanes = layout.getLane();
+  if (lanes.size() != 1 || lanes.front() != Digit{32, run, axis})
+    return emitOpError() << "expected the lane digit 32:" << run << ":" << axis;
+  if (std::abs(by) >= 32 * run)
+    return emitOpError() << "expected a distance below " << 32 * run
+                         << ", found " << by;
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
   for (auto [operand, result] : llvm::zip(getOperands(), getResults())) {
     auto from = cast<RankedTensorType>(operand.getType());

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
@@ -165,11 +166,16 @@ AxisInfo AxisAnalysis::compute(Value value) {
           .Case<arith::CmpIOp>([&](arith::CmpIOp cmp) {
             return compareInfo(cmp, operand(0), operand(1));
           })
-          .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto) {
-            return AxisInfo{
-                1, std::min(operand(0).constancy, operand(1).constancy), 1};
-          })
-          .Default([&](auto) { return unknown; });
+          .Default([&](Operation *other) {
+            if (!other->hasTrait<OpTrait::Elementwise>() || !isPure(other))
+              return unknown;
+            // Equal operands give equal results.
+            AxisInfo result = uniform(1);
+            for (Value value : other->getOperands())
+              result.constancy =
+                  std::min(result.constancy, get(value).constancy);
+            return result;
+          });
   // A scalar is the same for every element.
   if (!isTile)
     info = uniform(info.divisibility);

@@ -58,6 +58,7 @@ struct f8e5m2 {
 /// A non-static member function of a struct that lives in registers.
 #define FUSEC_METHOD __device__ __forceinline__
 #define FUSEC_UNROLL _Pragma("unroll")
+#define FUSEC_NO_UNROLL _Pragma("unroll 1")
 #define FUSEC_KERNEL(name, threads)                                            \
   extern "C" __global__ void __launch_bounds__(threads) name
 /// As FUSEC_KERNEL, with registers for at least `blocks` blocks on an SM.

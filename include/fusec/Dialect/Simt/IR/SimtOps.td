@@ -84,6 +84,13 @@ def Simt_ShuffleXorOp : Simt_Op<"shuffle_xor", [AllTypesMatch<["value", "result"
   let assemblyFormat = "$value `,` $mask attr-dict `:` type($value)";
 }
 
+def Simt_ShuffleShiftOp : Simt_Op<"shuffle_shift", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "the value of lane number + `by`; the own value if there is none; all lanes take part";
+  let arguments = (ins AnyType:$value, I64Attr:$by);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value `,` $by attr-dict `:` type($value)";
+}
+
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the block meet";
   let assemblyFormat = "attr-dict";

@@ -107,6 +107,25 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_ShiftOp : Tile_Op<"shift", [Pure, AllTypesMatch<["operand", "result"]>]> {
+  let summary = "element j is the operand's element j + by along `axis`";
+  let description = [{
+    Neighbours come from the thread's own registers and, across its ends, from
+    other lanes of the warp. An element whose neighbour the warp does not hold
+    is unspecified. Along `axis` a thread holds consecutive elements (the first
+    register digit, stride 1) and so do the 32 lanes; |by| is less than what a
+    warp holds.
+  }];
+  let arguments = (ins Tile_Tile:$operand, I64Attr:$by, I64Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$operand `by` $by `axis` $axis attr-dict `:` type($operand)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Consecutive elements along `axis` in a thread's registers.
+    int64_t getRun();
+  }];
+}
+
 def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
   let summary = "buffer elements at `offsets`, `other` where `mask` is false";
   let description = [{

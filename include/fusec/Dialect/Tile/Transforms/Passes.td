@@ -22,4 +22,19 @@ def VectorizePass : Pass<"fusec-tile-vectorize", "::fusec::tile::KernelOp"> {
   }];
 }
 
+def HoistLoadsPass : Pass<"fusec-tile-hoist-loads", "::fusec::tile::KernelOp"> {
+  let summary = "move loads that a loop repeats out of it";
+  let description = [{
+    Loads of read-only buffers whose operands do not change in a loop of known,
+    positive trip count are moved before it, and what is computed from them
+    alone follows. A thread keeps at most 64 registers for them per loop.
+
+    Requires: nothing; finds more after canonicalisation and CSE. Guarantees:
+    the same values are loaded, each at most as often as before.
+
+    Before: `scf.for ... { %w = tile.load %weights[%zero] ... }`
+    after:  `%w = tile.load %weights[%zero] ...  scf.for ... { }`
+  }];
+}
+
 #endif // FUSEC_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,62 @@
+//===- StencilMarch.h - windows along a marching row ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The second form of a stencil kernel. A warp holds a strip of columns and
+// marches down the rows; of each value that windows read it keeps the last few
+// rows in registers, and neighbouring columns come from neighbouring lanes. No
+// shared memory, no barriers, and rows are computed once a strip.
+//
+// It fits windows with unit stride that slide along the last two axes only.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_ANALYSIS_STENCILMARCH_H
+#define FUSEC_ANALYSIS_STENCILMARCH_H
+
+#include "fusec/Analysis/RegionShape.h"
+
+namespace fusec::analysis {
+
+/// A value of which rows are kept: read by windows, and an argument of the
+/// region or made by one of its ops.
+struct MarchedValue {
+  mlir::Value value;
+  /// Where its elements lie relative to a spine point, per dim of the value:
+  /// scale is 1 wherever there is a spine dim.
+  llvm::SmallVector<TileExtent> box;
+  /// Rows and columns around the spine point, both inclusive.
+  int64_t firstRow = 0, lastRow = 0, firstColumn = 0, lastColumn = 0;
+  /// Rows and columns that the largest window over it spans.
+  int64_t windowRows = 1, windowColumns = 1;
+};
+
+/// How a stencil region marches.
+struct MarchForm {
+  /// The spine dims that rows and columns are.
+  unsigned row = 0, column = 0;
+  /// Producers first.
+  llvm::SmallVector<MarchedValue> values;
+  /// Neighbouring columns that a lane holds.
+  int64_t vector = 4;
+  /// Rows that one iteration makes.
+  int64_t unroll = 4;
+  /// Rows before the first output row that fill the registers.
+  int64_t warmUp = 0;
+  /// Output rows of a strip: a multiple of `unroll` less `warmUp`.
+  int64_t height = 0;
+  /// Columns at either side of a strip that serve its inner columns only;
+  /// multiples of `vector`.
+  int64_t leftMargin = 0, rightMargin = 0;
+
+  /// Columns of a warp, and those of them that are stored.
+  int64_t columns() const { return 32 * vector; }
+  int64_t usefulColumns() const {
+    return columns() - leftMargin - rightMargin;
+  }
+};
+
+/// How the Stencil region `form` (static sizes) marches; nothing if it cannot,
+/// or if its windows are too large for registers.
+std::optional<MarchForm> analyzeMarch(const RegionForm &form);
+
+} // namespace fusec::analysis
+
+#endif // FUSEC_ANALYSIS_STENCILMARCH_H

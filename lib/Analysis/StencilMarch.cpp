@@ -1,0 +1,247 @@
+//===- StencilMarch.cpp - windows along a marching row --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Analysis/StencilMarch.h"
+#include "BoxExtent.h"
+#include "fusec/Analysis/StencilTile.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::analysis;
+
+// Rows of a strip: enough that filling the registers is a small part.
+static constexpr int64_t kHeights[] = {128, 64, 32, 16};
+// Warps that keep an H200 busy for some waves (132 x 16 resident).
+static constexpr int64_t kBusyWarps = 4 * 132 * 16;
+// Window points of all windows of a region, each written out.
+static constexpr int64_t kMaxTaps = 96;
+// Window points of one iteration, for the size of the text.
+static constexpr int64_t kIterationTaps = 128;
+// Registers of a thread for rows and weights.
+static constexpr int64_t kMaxRegisters = 150;
+
+namespace {
+
+class MarchAnalysis {
+public:
+  explicit MarchAnalysis(const RegionForm &form) : form(form) {}
+  std::optional<MarchForm> run();
+
+private:
+  bool addInputs(Operation *window);
+  bool addInput(Value argument, ArrayRef<TileExtent> box);
+  bool slides(AffineExpr expr, ArrayRef<TileExtent> loops) const;
+  bool setFrame(MarchedValue &value) const;
+  bool chooseVector();
+  void chooseHeight();
+  void measureWindows();
+  int64_t registers(int64_t vector) const;
+
+  const RegionForm &form;
+  MarchForm march;
+  int64_t taps = 0;
+};
+
+} // namespace
+
+bool MarchAnalysis::slides(AffineExpr expr, ArrayRef<TileExtent> loops) const {
+  for (auto [i, loop] : llvm::enumerate(loops))
+    if (expr.isFunctionOfDim(i) && loop.dim &&
+        (*loop.dim == march.row || *loop.dim == march.column))
+      return true;
+  return false;
+}
+
+/// Checks that `value` has one row and one column axis with unit scale and no
+/// extent along the others, and notes its rows and columns.
+bool MarchAnalysis::setFrame(MarchedValue &value) const {
+  bool hasRow = false, hasColumn = false;
+  for (const TileExtent &extent : value.box) {
+    if (extent.dim && extent.scale != 1)
+      return false;
+    if (extent.dim == march.row && !hasRow) {
+      hasRow = true;
+      value.firstRow = extent.low;
+      value.lastRow = extent.high;
+    } else if (extent.dim == march.column && !hasColumn) {
+      hasColumn = true;
+      value.firstColumn = extent.low;
+      value.lastColumn = extent.high;
+    } else if (extent.low != extent.high || (extent.dim && extent.low != 0)) {
+      return false;
+    }
+  }
+  return hasRow && hasColumn;
+}
+
+bool MarchAnalysis::addInput(Value argument, ArrayRef<TileExtent> box) {
+  for (MarchedValue &known : march.values) {
+    if (known.value != argument)
+      continue;
+    for (auto [mine, other] : llvm::zip(known.box, box)) {
+      if (mine.dim != other.dim || mine.scale != other.scale)
+        return false;
+      mine.low = std::min(mine.low, other.low);
+      mine.high = std::max(mine.high, other.high);
+    }
+    return setFrame(known);
+  }
+  MarchedValue value{argument, SmallVector<TileExtent>(box)};
+  if (!setFrame(value))
+    return false;
+  march.values.push_back(std::move(value));
+  return true;
+}
+
+/// Adds the arguments that `window` slides over.
+bool MarchAnalysis::addInputs(Operation *window) {
+  auto op = cast<graph::FusibleOpInterface>(window);
+  graph::IterationSpace space = op.getIterationSpace();
+  auto placed = form.placements.find(window);
+  if (placed == form.placements.end() || placed->second.box.empty())
+    return false;
+  SmallVector<TileExtent> loops(placed->second.box);
+  for (int64_t size : space.reduced)
+    loops.push_back(wholeAxis(size));
+  int64_t points = 1;
+  for (int64_t size : space.reduced)
+    points *= size;
+  taps += points;
+  if (points < 1)
+    return false;
+  for (auto [operand, access] :
+       llvm::zip(window->getOperands(), space.operands)) {
+    if (!isa<BlockArgument>(operand))
+      continue;
+    if (!access.map)
+      return false;
+    if (llvm::none_of(access.map.getResults(),
+                      [&](AffineExpr expr) { return slides(expr, loops); }))
+      continue;
+    SmallVector<TileExtent> box;
+    auto type = cast<RankedTensorType>(operand.getType());
+    for (auto [expr, size] :
+         llvm::zip(access.map.getResults(), type.getShape()))
+      box.push_back(extentOf(expr, loops, size));
+    if (!addInput(operand, box))
+      return false;
+  }
+  return true;
+}
+
+/// How much of each value one point of a window reads: what the window's own
+/// box adds to the span of the value's.
+void MarchAnalysis::measureWindows() {
+  for (const RegionStage &stage : form.stages) {
+    int64_t rows = 0, columns = 0;
+    for (const TileExtent &extent : form.placements.lookup(stage.op).box) {
+      if (extent.dim == march.row)
+        rows = extent.high - extent.low;
+      if (extent.dim == march.column)
+        columns = extent.high - extent.low;
+    }
+    for (MarchedValue &value : march.values)
+      if (llvm::is_contained(stage.op->getOperands(), value.value)) {
+        value.windowRows = std::max(value.windowRows,
+                                    value.lastRow - value.firstRow - rows + 1);
+        value.windowColumns =
+            std::max(value.windowColumns,
+                     value.lastColumn - value.firstColumn - columns + 1);
+      }
+  }
+}
+
+/// 32-bit registers of one element.
+static int64_t registersOf(Value value) {
+  Type compute = graph::ElementBuilder::computeType(
+      cast<RankedTensorType>(value.getType()).getElementType());
+  return llvm::divideCeil(compute.getIntOrFloatBitWidth(), 32);
+}
+
+int64_t MarchAnalysis::registers(int64_t vector) const {
+  int64_t sum = taps;
+  for (const MarchedValue &value : march.values)
+    sum += value.windowRows * (vector + value.windowColumns - 1) *
+           registersOf(value.value);
+  return sum;
+}
+
+/// The widest vector that fits in registers and wastes few columns.
+bool MarchAnalysis::chooseVector() {
+  int64_t left = 0, right = 0, width = form.parallel[march.column];
+  for (const MarchedValue &value : march.values) {
+    left = std::max(left, -value.firstColumn);
+    right = std::max(right, value.lastColumn);
+  }
+  double best = 0;
+  for (int64_t vector : {4, 2, 1}) {
+    MarchForm candidate = march;
+    candidate.vector = vector;
+    candidate.leftMargin = llvm::alignTo(uint64_t(left), vector);
+    candidate.rightMargin = llvm::alignTo(uint64_t(right), vector);
+    if (candidate.usefulColumns() * 2 < candidate.columns() ||
+        registers(vector) > kMaxRegisters)
+      continue;
+    int64_t strips = llvm::divideCeil(width, candidate.usefulColumns());
+    double use = double(width) / double(strips * candidate.columns());
+    // Shuffles cost a narrow vector as much as a third of its columns.
+    double worth = use * double(vector) / double(vector + 1);
+    if (worth <= best)
+      continue;
+    best = worth;
+    march = candidate;
+  }
+  return best > 0.3;
+}
+
+/// The tallest strips that still fill the machine.
+void MarchAnalysis::chooseHeight() {
+  int64_t others = 1, rows = form.parallel[march.row];
+  for (auto [dim, size] : llvm::enumerate(form.parallel))
+    if (dim != march.row && dim != march.column)
+      others *= size;
+  int64_t strips =
+      llvm::divideCeil(form.parallel[march.column], march.usefulColumns());
+  for (int64_t height : kHeights) {
+    int64_t wanted = std::min(height, rows);
+    march.height =
+        int64_t(llvm::alignTo(uint64_t(wanted + march.warmUp), march.unroll)) -
+        march.warmUp;
+    if (others * strips * llvm::divideCeil(rows, march.height) >= kBusyWarps)
+      return;
+  }
+}
+
+std::optional<MarchForm> MarchAnalysis::run() {
+  unsigned rank = form.parallel.size();
+  if (form.kind != KernelKind::Stencil || rank < 2)
+    return std::nullopt;
+  march.row = rank - 2;
+  march.column = rank - 1;
+  if (form.parallel[march.row] < 8 || form.parallel[march.column] < 24)
+    return std::nullopt;
+  for (const RegionStage &stage : form.stages) {
+    auto window = dyn_cast<graph::ReductionOpInterface>(stage.op);
+    if (!window || !addInputs(stage.op))
+      return std::nullopt;
+  }
+  for (StagedValue &staged : stagedValues(form)) {
+    MarchedValue value{staged.value, staged.box};
+    if (!setFrame(value))
+      return std::nullopt;
+    march.values.push_back(std::move(value));
+  }
+  measureWindows();
+  if (march.values.empty() || taps > kMaxTaps || !chooseVector())
+    return std::nullopt;
+  march.unroll = taps * 8 <= kIterationTaps ? 8 : 4;
+  for (const MarchedValue &value : march.values)
+    march.warmUp = std::max(march.warmUp, value.lastRow - value.firstRow);
+  chooseHeight();
+  return march;
+}
+
+std::optional<MarchForm> analysis::analyzeMarch(const RegionForm &form) {
+  return MarchAnalysis(form).run();
+}

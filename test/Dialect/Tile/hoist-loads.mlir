@@ -1,0 +1,48 @@
+// RUN: fusec-opt %s --fusec-tile-hoist-loads | FileCheck %s
+
+#l = #tile.layout<reg = [4:1:0], lane = [32:4:0], warp = []>
+
+// A weight that all iterations read is loaded once, and widened once.
+// CHECK-LABEL: tile.kernel @weight
+// CHECK: tile.load
+// CHECK: arith.extf
+// CHECK: scf.for
+// CHECK-NOT: tile.load
+tile.kernel @weight(%w: memref<?xf16>, %b: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %z = arith.constant dense<0> : tensor<128xindex, #l>
+    %v = tile.load %w[%z] : memref<?xf16>, tensor<128xindex, #l> -> tensor<128xf16, #l>
+    %e = arith.extf %v : tensor<128xf16, #l> to tensor<128xf32, #l>
+    %s = tile.splat %i : index -> tensor<128xindex, #l>
+    tile.store %e, %b[%s] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
+  }
+}
+
+// What the loop may not reach, writes, or changes is left alone.
+// CHECK-LABEL: tile.kernel @kept
+// CHECK-NOT: tile.load
+// CHECK: scf.for
+// CHECK: tile.load
+// CHECK: tile.load
+// CHECK: scf.for
+// CHECK: tile.load
+tile.kernel @kept(%w: memref<?xf32>, %b: memref<?xf32>, %n: index) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64: 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %z = arith.constant dense<0> : tensor<128xindex, #l>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %s = tile.splat %i : index -> tensor<128xindex, #l>
+    %v = tile.load %w[%s] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+    %u = tile.load %b[%z] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+    %t = arith.addf %u, %v : tensor<128xf32, #l>
+    tile.store %t, %b[%z] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %v = tile.load %w[%z] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+    tile.store %v, %b[%z] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
+  }
+}

@@ -1,4 +1,4 @@
-//===- Tool.h - the mains of fusec and fusec-opt ----------------*- C++ -*-===//
+//===- Tool.h - the mains of the tools --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_TOOL_TOOL_H
@@ -15,6 +15,10 @@ int fusecMain(int argc, char **argv);
 /// Runs the command line of `fusec-opt`: all dialects and passes of fusec and
 /// those in `registry`.
 int optMain(int argc, char **argv, mlir::DialectRegistry &registry);
+
+/// Runs `fusec-lsp-server`: the Language Server Protocol on stdin and stdout
+/// for MLIR text with fusec's dialects.
+int lspMain(int argc, char **argv);
 
 } // namespace fusec::tool
 

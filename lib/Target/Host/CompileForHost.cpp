@@ -1,7 +1,7 @@
 //===- CompileForHost.cpp - from a planned graph to host code -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//  1. decompose composites;
+//  1. decompose composites, make padding an op;
 //  2. give every value of the function a buffer;
 //  3. per region: plan stages, build kernels, launch them in order. Stages
 //  share
@@ -11,6 +11,7 @@
 #include "fusec/Target/Host/CompileForHost.h"
 #include "EvaluatorCall.h"
 #include "KernelBuilder.h"
+#include "PadConvolutions.h"
 #include "fusec/Reference/Attributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -385,6 +386,7 @@ static void decomposeComposites(func::FuncOp function) {
 
 Error Compiler::run() {
   decomposeComposites(function);
+  padConvolutions(function);
   if (Error error = describeArguments())
     return error;
   if (Error error = addBuffers())

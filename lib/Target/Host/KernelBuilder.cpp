@@ -11,6 +11,7 @@
 //     scattered reads.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
+#include "Blocking.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,6 +25,8 @@ using namespace fusec::host;
 static constexpr int64_t kLanes = 32;
 /// Lanes of what is left of a row.
 static constexpr int64_t kTailLanes = 8;
+/// Lanes of blocks of elements (Blocking.cpp).
+static constexpr int64_t kBlockLanes = 16;
 /// Lanes of sums along the last dimension: enough chains to hide the latency.
 static constexpr int64_t kReductionLanes = 32;
 /// Work of a block in element operations: about 20 µs.
@@ -40,6 +43,8 @@ enum class LaneMode {
   Linear,
   /// Neighbours along the last dimension.
   Parallel,
+  /// Neighbours in the row-major order of the dimensions behind a blocked one.
+  Trailing,
   /// Along the last dimension of reductions.
   Reduced,
 };
@@ -51,6 +56,7 @@ struct Units {
   /// Pieces of the last dimension (or of the linear index), and their length.
   int64_t pieces = 1;
   int64_t pieceLength = 0;
+  int64_t lineLength = 0;
   int64_t count = 0;
   int64_t perBlock = 1;
 };
@@ -92,10 +98,14 @@ private:
   using IndexBody = llvm::function_ref<void(Value)>;
 
   void chooseUnits();
+  void chooseBlock();
   int64_t elementWork();
   LLVM::LLVMFuncOp createBody(LLVM::LLVMFuncOp entry);
-  void forRange(Value lower, Value upper, int64_t step, IndexBody body);
+  scf::ForOp forRange(Value lower, Value upper, int64_t step, IndexBody body);
   void emitUnit(Value unit);
+  void emitBlock(ArrayRef<Value> row);
+  void emitSums(const Stage &stage, ArrayRef<Value> leading, Value lower,
+                Value upper);
   void emitStage(const Stage &stage, ArrayRef<int64_t> sizes,
                  SmallVectorImpl<Value> &index);
   void emitRange(const Stage &stage, ArrayRef<Value> leading, Value lower,
@@ -108,6 +118,9 @@ private:
   }
 
   Units units;
+  Blocking block;
+  // Loops over a block.
+  SmallVector<scf::ForOp> jammed;
   int64_t totalWork = 0;
   // Bounds of the piece of the current unit; null for whole rows.
   Value pieceBegin, pieceEnd;
@@ -181,11 +194,35 @@ void KernelBuilder::chooseUnits() {
     units.count = 1;
     return;
   }
+  chooseBlock();
   units.rows.assign(shape.begin(), shape.end() - 1);
+  units.lineLength = shape.back();
+  if (mode == LaneMode::Trailing) {
+    units.rows.truncate(block.dim + 1);
+    units.lineLength = product(shape.drop_front(block.dim + 1));
+  }
+  int64_t inBlock = 1;
+  if (block && mode != LaneMode::Reduced) {
+    units.rows[block.dim] = llvm::divideCeil(shape[block.dim], block.count);
+    inBlock = block.count;
+    piece =
+        std::max<int64_t>(kLanes * 4, llvm::alignTo(piece / inBlock, kLanes));
+  }
   units.pieceLength = piece;
-  units.pieces = llvm::divideCeil(shape.back(), piece);
+  units.pieces = llvm::divideCeil(units.lineLength, piece);
   units.count = product(units.rows) * units.pieces;
-  blocked(std::min(piece, shape.back()));
+  blocked(std::min(piece, units.lineLength) * inBlock);
+}
+
+/// Blocks are for kernels of one stage: several go row by row.
+void KernelBuilder::chooseBlock() {
+  auto isInMemory = [&](Value value) {
+    return emitter.buffers.contains(value) && !isWritten(value);
+  };
+  if (mode == LaneMode::Parallel || mode == LaneMode::Trailing)
+    block = blockForLanes(stages[0], isInMemory);
+  else if (mode == LaneMode::Reduced)
+    block = blockForSums(stages[0], isInMemory);
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,14 +303,16 @@ void KernelBuilder::build() {
                              emitter.index(units.count));
   forRange(first, last, 1, [&](Value unit) { emitUnit(unit); });
   LLVM::ReturnOp::create(builder, loc, ValueRange());
+  for (scf::ForOp loop : jammed)
+    jam(loop, block.count);
 }
 
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
 
-void KernelBuilder::forRange(Value lower, Value upper, int64_t step,
-                             IndexBody body) {
+scf::ForOp KernelBuilder::forRange(Value lower, Value upper, int64_t step,
+                                   IndexBody body) {
   auto loop =
       scf::ForOp::create(builder, loc, lower, upper, emitter.index(step));
   OpBuilder::InsertionGuard guard(builder);
@@ -283,6 +322,7 @@ void KernelBuilder::forRange(Value lower, Value upper, int64_t step,
   builder.setInsertionPointToEnd(loop.getBody());
   body(loop.getInductionVar());
   scf::YieldOp::create(builder, loc);
+  return loop;
 }
 
 void KernelBuilder::emitUnit(Value unit) {
@@ -291,8 +331,8 @@ void KernelBuilder::emitUnit(Value unit) {
   if (units.pieceLength > 0) {
     Value piece = eb.remIndex(unit, units.pieces);
     rowNumber = eb.divIndex(unit, units.pieces);
-    int64_t length = mode == LaneMode::Linear ? product(stages[0].shape)
-                                              : stages[0].shape.back();
+    int64_t length =
+        mode == LaneMode::Linear ? product(stages[0].shape) : units.lineLength;
     pieceBegin = eb.mulIndex(piece, units.pieceLength);
     pieceEnd = arith::MinUIOp::create(
         builder, loc, eb.addIndex(pieceBegin, units.pieceLength),
@@ -307,11 +347,64 @@ void KernelBuilder::emitUnit(Value unit) {
   if (units.rows.empty())
     row.clear();
   emitter.setRow(row);
+  if (block && mode != LaneMode::Reduced) {
+    emitBlock(row);
+    return;
+  }
   for (auto [stage, stageMode] : llvm::zip(stages, modes)) {
     mode = stageMode;
     SmallVector<Value> index(row);
     emitStage(stage, ArrayRef(stage.shape).drop_front(row.size()), index);
   }
+}
+
+/// The elements of a block, for the pieces of their lines: all in one loop, the
+/// last ones of an uneven dimension one by one.
+void KernelBuilder::emitBlock(ArrayRef<Value> row) {
+  int64_t size = stages[0].shape[block.dim], left = size % block.count;
+  graph::ElementBuilder eb = emitter.elements();
+  Value begin = eb.mulIndex(row[block.dim], block.count);
+  auto emitSome = [&](int64_t count) {
+    return forRange(emitter.index(0), emitter.index(count), 1, [&](Value at) {
+      SmallVector<Value> index(row);
+      index[block.dim] = emitter.elements().addIndex(begin, at);
+      emitRange(stages[0], index, pieceBegin, pieceEnd, /*isLinear=*/false);
+    });
+  };
+  if (left == 0) {
+    jammed.push_back(emitSome(block.count));
+    return;
+  }
+  Value isWhole =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                            row[block.dim], emitter.index(size / block.count));
+  auto either = scf::IfOp::create(builder, loc, isWhole, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(either.thenYield());
+  jammed.push_back(emitSome(block.count));
+  builder.setInsertionPoint(either.elseYield());
+  emitSome(left);
+}
+
+/// Elements of a line, each the sum of many lanes: blocks of them, then what is
+/// left.
+void KernelBuilder::emitSums(const Stage &stage, ArrayRef<Value> leading,
+                             Value lower, Value upper) {
+  auto emitAt = [&](Value at) {
+    SmallVector<Value> index(leading);
+    index.push_back(at);
+    emitElements(stage, index);
+  };
+  graph::ElementBuilder eb = emitter.elements();
+  Value length = arith::SubIOp::create(builder, loc, upper, lower);
+  Value whole = eb.mulIndex(eb.divIndex(length, block.count), block.count);
+  Value middle = eb.addIndex(lower, whole);
+  forRange(lower, middle, block.count, [&](Value first) {
+    jammed.push_back(forRange(
+        emitter.index(0), emitter.index(block.count), 1,
+        [&](Value at) { emitAt(emitter.elements().addIndex(first, at)); }));
+  });
+  forRange(middle, upper, 1, emitAt);
 }
 
 void KernelBuilder::emitStage(const Stage &stage, ArrayRef<int64_t> sizes,
@@ -323,6 +416,10 @@ void KernelBuilder::emitStage(const Stage &stage, ArrayRef<int64_t> sizes,
   if (sizes.size() == 1) {
     Value lower = pieceBegin ? pieceBegin : emitter.index(0);
     Value upper = pieceEnd ? pieceEnd : emitter.index(sizes[0]);
+    if (block) {
+      emitSums(stage, index, lower, upper);
+      return;
+    }
     emitRange(stage, index, lower, upper, /*isLinear=*/false);
     return;
   }
@@ -343,6 +440,14 @@ void KernelBuilder::emitRange(const Stage &stage, ArrayRef<Value> leading,
     if (isLinear) {
       index = eb.delinearize(at, stage.shape);
       emitter.setLinear(at, index, stage.shape);
+    } else if (mode == LaneMode::Trailing) {
+      ArrayRef<int64_t> trailing =
+          ArrayRef(stage.shape).drop_front(leading.size());
+      SmallVector<Value> line = eb.delinearize(at, trailing);
+      emitter.setLinear(at, line, trailing);
+      for (Value part : leading)
+        index.push_back(emitter.splat(part));
+      llvm::append_range(index, line);
     } else {
       for (Value part : leading)
         index.push_back(emitter.splat(part));
@@ -352,9 +457,12 @@ void KernelBuilder::emitRange(const Stage &stage, ArrayRef<Value> leading,
   };
   // Pieces are multiples of kLanes, so what is left of the whole is left of the
   // last piece too.
-  int64_t left = isLinear ? product(stage.shape) : stage.shape.back();
-  bool useLanes = mode == LaneMode::Parallel || mode == LaneMode::Linear;
-  for (int64_t lanes : {kLanes, kTailLanes}) {
+  int64_t left = isLinear                     ? product(stage.shape)
+                 : mode == LaneMode::Trailing ? units.lineLength
+                                              : stage.shape.back();
+  bool useLanes = mode == LaneMode::Parallel || mode == LaneMode::Linear ||
+                  mode == LaneMode::Trailing;
+  for (int64_t lanes : {block ? kBlockLanes : kLanes, kTailLanes}) {
     if (!useLanes || left < lanes)
       continue;
     graph::ElementBuilder eb = emitter.elements();
@@ -419,8 +527,18 @@ host::buildKernel(ArrayRef<Stage> stages, ArrayRef<Operand> operands,
   SmallVector<LaneMode> candidates = {LaneMode::Scalar};
   if (options.vectorize)
     candidates = {LaneMode::Parallel, LaneMode::Reduced};
-  if (options.vectorize && isSingle)
+  if (options.vectorize && isSingle) {
     candidates.insert(candidates.begin(), LaneMode::Linear);
+    auto isInMemory = [&](Value value) {
+      return !llvm::is_contained(stages[0].roots, value) &&
+             llvm::any_of(operands, [&](const Operand &operand) {
+               return operand.value == value;
+             });
+    };
+    if (blockForLanes(stages[0], isInMemory))
+      candidates = {LaneMode::Trailing, LaneMode::Parallel, LaneMode::Linear,
+                    LaneMode::Reduced};
+  }
   SmallVector<LaneMode> modes;
   for (const Stage &stage : stages) {
     std::optional<BuiltKernel> best;

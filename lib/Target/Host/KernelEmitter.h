@@ -86,7 +86,8 @@ public:
   mlir::Value splat(mlir::Value scalar);
   /// first + lane, for a scalar `first` that is a multiple of `divisor`.
   mlir::Value laneIndex(mlir::Value first, int64_t divisor);
-  /// States that `value` is a linear index of `shape` whose parts are `index`.
+  /// States that `linear` is the linear index of `shape` whose parts are
+  /// `index`.
   void setLinear(mlir::Value linear, mlir::ValueRange index,
                  llvm::ArrayRef<int64_t> shape);
 
@@ -113,6 +114,8 @@ private:
                    mlir::Value mask);
   mlir::Value loadStorage(const KernelBuffer &buffer, mlir::Value offset,
                           mlir::Value mask);
+  mlir::Value loadStrided(const KernelBuffer &buffer, mlir::Type storage,
+                          mlir::Value first, int64_t stride);
   mlir::Value gather(const KernelBuffer &buffer, mlir::Type storage,
                      mlir::Value offset, mlir::Value mask);
   mlir::Value fromStorage(mlir::Value stored, const KernelBuffer &buffer);

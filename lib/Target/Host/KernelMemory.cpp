@@ -8,11 +8,15 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace fusec;
 using namespace fusec::host;
+
+/// Largest step between lanes for which whole vectors are read.
+static constexpr int64_t kMostStride = 4;
 
 int64_t KernelBuffer::elements() const {
   int64_t count = 1;
@@ -64,10 +68,22 @@ void KernelEmitter::setLinear(Value linear, ValueRange index,
 }
 
 Value KernelEmitter::offsetOf(ValueRange index, ArrayRef<int64_t> shape) {
-  for (const Linear &known : linears)
-    if (ValueRange(known.index) == index && ArrayRef(known.shape) == shape &&
-        isVisible(known.linear))
+  for (const Linear &known : linears) {
+    // The last dimensions may be known, for any dimensions before.
+    size_t count = known.index.size();
+    if (index.size() < count || index.take_back(count) != known.index ||
+        shape.take_back(count) != ArrayRef(known.shape) ||
+        !isVisible(known.linear))
+      continue;
+    if (index.size() == count)
       return known.linear;
+    int64_t rest = 1;
+    for (int64_t size : known.shape)
+      rest *= size;
+    graph::ElementBuilder eb = elements();
+    Value before = eb.linearize(index.drop_back(count), shape.drop_back(count));
+    return eb.addIndex(eb.mulIndex(before, rest), known.linear);
+  }
   return elements().linearize(index, shape);
 }
 
@@ -134,6 +150,8 @@ Value KernelEmitter::loadStorage(const KernelBuffer &buffer, Value offset,
         builder, loc, storage, address(buffer, storage, place), alignment);
     return splat(scalar);
   }
+  if (form.isAffine && form.stride > 1 && form.stride <= kMostStride && !mask)
+    return loadStrided(buffer, storage, firstLane(offset), form.stride);
   if (!form.isAffine || form.stride != 1)
     return gather(buffer, storage, offset, mask);
   auto type = VectorType::get({lanes}, storage);
@@ -145,6 +163,34 @@ Value KernelEmitter::loadStorage(const KernelBuffer &buffer, Value offset,
   return asTile(LLVM::MaskedLoadOp::create(
       builder, loc, type, start, asVector(mask), zeros,
       builder.getI32IntegerAttr(alignment), UnitAttr()));
+}
+
+/// Lanes that are `stride` apart: neighbours are read and picked from. The last
+/// vector ends at the last lane, so that nothing behind it is read.
+Value KernelEmitter::loadStrided(const KernelBuffer &buffer, Type storage,
+                                 Value first, int64_t stride) {
+  auto type = VectorType::get({lanes}, storage);
+  graph::ElementBuilder scalars(builder, loc, {});
+  int64_t lastStart = (lanes - 1) * stride + 1 - lanes;
+  Value picked;
+  for (int64_t part = 0; part < stride; ++part) {
+    int64_t start = part + 1 < stride ? part * lanes : lastStart;
+    Value place = scalars.addIndex(first, index(start));
+    Value loaded = LLVM::LoadOp::create(builder, loc, type,
+                                        address(buffer, storage, place),
+                                        storageBytes(storage));
+    // Lanes of earlier parts stay, those of this one come from `loaded`.
+    SmallVector<int64_t> lanesOfPart;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t at = lane * stride - start;
+      bool isHere = part + 1 < stride ? at >= 0 && at < lanes
+                                      : lane * stride >= part * lanes;
+      lanesOfPart.push_back(isHere ? lanes + at : lane);
+    }
+    picked = vector::ShuffleOp::create(builder, loc, picked ? picked : loaded,
+                                       loaded, lanesOfPart);
+  }
+  return asTile(picked);
 }
 
 Value KernelEmitter::gather(const KernelBuffer &buffer, Type storage,

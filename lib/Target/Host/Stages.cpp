@@ -72,7 +72,8 @@ void Planner::stageSource(Value value) {
   Operation *op = value.getDefiningOp();
   if (!isFusible(op) || isa<graph::ConstantOp>(op))
     return;
-  if (role(op) != FusionRole::movement) {
+  // Padding is there to be read without a check.
+  if (role(op) != FusionRole::movement || isa<graph::PadOp>(op)) {
     staged.insert(value);
     return;
   }

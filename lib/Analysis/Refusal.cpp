@@ -29,6 +29,7 @@ llvm::StringRef fusec::analysis::name(RefusalReason reason) {
     CASE(WindowBesideReduction);
     CASE(OutputShapesDiffer);
     CASE(IndexTooComplex);
+    CASE(NoSchedule);
 #undef CASE
   }
   llvm_unreachable("covered switch");
@@ -99,6 +100,8 @@ std::string Refusal::sentence() const {
   case RefusalReason::IndexTooComplex:
     return llvm::formatv("the index at which {0} is read has {1} terms", who,
                          count);
+  case RefusalReason::NoSchedule:
+    return "no generator builds the region, so its ops run one by one";
   }
   llvm_unreachable("covered switch");
 }
@@ -141,6 +144,8 @@ std::string Refusal::remedy() const {
     return "drop the second output, or give it the shape of the first";
   case RefusalReason::IndexTooComplex:
     return "merge the reshapes between the two";
+  case RefusalReason::NoSchedule:
+    return "none in this version: regions of this shape are not built";
   }
   llvm_unreachable("covered switch");
 }

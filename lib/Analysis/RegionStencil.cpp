@@ -109,7 +109,7 @@ public:
             const llvm::DenseMap<Operation *, const OpFacts *> &inside)
       : facts(facts), inside(inside) {}
 
-  std::optional<Refusal> propagate(ArrayRef<RegionOutput> outputs);
+  void propagate(ArrayRef<RegionOutput> outputs);
   const Box *box(Operation *op) const {
     auto it = boxes.find(op);
     return it == boxes.end() ? nullptr : &it->second;
@@ -120,7 +120,6 @@ private:
   ArrayRef<const OpFacts *> facts;
   const llvm::DenseMap<Operation *, const OpFacts *> &inside;
   llvm::DenseMap<Operation *, Box> boxes;
-  llvm::DenseSet<Operation *> windowed; // depend on a window of the region
 
   void demand(Operation *op, Box box);
 };
@@ -135,16 +134,7 @@ void BoxSolver::demand(Operation *op, Box box) {
     extent = join(extent, box[i], shapeOf(op->getResult(0))[i]);
 }
 
-std::optional<Refusal> BoxSolver::propagate(ArrayRef<RegionOutput> outputs) {
-  for (const OpFacts *fact : facts) {
-    bool depends =
-        fact && (fact->opClass == OpClass::Window ||
-                 llvm::any_of(fact->op->getOperands(), [&](Value operand) {
-                   return windowed.contains(operand.getDefiningOp());
-                 }));
-    if (depends)
-      windowed.insert(fact->op);
-  }
+void BoxSolver::propagate(ArrayRef<RegionOutput> outputs) {
   for (const RegionOutput &output : outputs) {
     Box box;
     for (auto [expr, size] :
@@ -177,7 +167,6 @@ std::optional<Refusal> BoxSolver::propagate(ArrayRef<RegionOutput> outputs) {
       demand(producer, read);
     }
   }
-  return std::nullopt;
 }
 
 double BoxSolver::points(Operation *op, ArrayRef<int64_t> tile) const {
@@ -253,8 +242,7 @@ double RegionBuilder::recomputation(const Solver &solver,
 
 bool RegionBuilder::collectBoxes() {
   BoxSolver solver(facts, inside);
-  if (std::optional<Refusal> why = solver.propagate(form.outputs))
-    return refuse(*why);
+  solver.propagate(form.outputs);
   llvm::SmallBitVector slides(spine.size());
   Operation *widest = nullptr;
   for (const OpFacts *fact : facts) {

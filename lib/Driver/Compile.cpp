@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Driver/Compile.h"
 #include "Diagnostics.h"
+#include "IsolateOps.h"
 #include "ProgramBuilder.h"
 #include "fusec/Conversion/TileToSimt.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
@@ -58,55 +59,6 @@ llvm::Error driver::simplifyGraph(ModuleOp module) {
   if (failed(passes.run(module)))
     return diagnostics.take("simplifying the graph failed");
   return llvm::Error::success();
-}
-
-/// Puts `op` in a region of its own, in its place.
-static graph::FusionOp isolate(Operation *op) {
-  OpBuilder builder(op);
-  SmallVector<Value> inputs;
-  llvm::SmallDenseMap<Value, unsigned> positions;
-  for (Value operand : op->getOperands())
-    if (positions.try_emplace(operand, inputs.size()).second)
-      inputs.push_back(operand);
-  auto fusion = graph::FusionOp::create(builder, op->getLoc(),
-                                        op->getResultTypes(), inputs);
-  Block &body = fusion.getBody().emplaceBlock();
-  IRMapping mapping;
-  for (Value input : inputs)
-    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
-  builder.setInsertionPointToStart(&body);
-  Operation *inner = builder.clone(*op, mapping);
-  graph::YieldOp::create(builder, op->getLoc(), inner->getResults());
-  op->replaceAllUsesWith(fusion->getResults());
-  op->erase();
-  return fusion;
-}
-
-/// One region per op: the graph as written.
-static void isolateOps(func::FuncOp function) {
-  for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
-    if (isa<graph::FusibleOpInterface>(op))
-      isolate(&op);
-}
-
-/// Replaces `fusion` by one region per op of it.
-static SmallVector<graph::FusionOp> split(graph::FusionOp fusion) {
-  SmallVector<graph::FusionOp> parts;
-  OpBuilder builder(fusion);
-  IRMapping mapping;
-  Block &body = fusion.getBody().front();
-  mapping.map(body.getArguments(), fusion.getInputs());
-  SmallVector<Operation *> copies;
-  for (Operation &op : body.without_terminator())
-    copies.push_back(builder.clone(op, mapping));
-  for (auto [result, value] :
-       llvm::zip(fusion.getResults(), fusion.getYield().getValues()))
-    result.replaceAllUsesWith(mapping.lookupOrDefault(value));
-  fusion.erase();
-  for (Operation *copy : copies)
-    if (isa<graph::FusibleOpInterface>(copy))
-      parts.push_back(isolate(copy));
-  return parts;
 }
 
 llvm::Expected<fusion::FusionDecisions>
@@ -198,29 +150,36 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
   TileOptions tileOptions{options.target, options.numerics};
   SmallVector<graph::FusionOp> fusions;
   SmallVector<bool> wide;
-  // A region that no schedule reaches runs as one kernel per op.
   SmallVector<graph::FusionOp> pending(
       entry->getBody().getOps<graph::FusionOp>());
   std::reverse(pending.begin(), pending.end());
   while (!pending.empty()) {
     graph::FusionOp fusion = pending.pop_back_val();
     analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
+    analysis::Refusal why{analysis::RefusalReason::NoSchedule,
+                          fusion.getOperation()};
     std::string name = "kernel" + std::to_string(fusions.size());
-    if (!form)
-      fusion.emitOpError() << "is not one kernel: "
-                           << form.refusal().sentence();
-    else if (succeeded(
-                 lowerRegion(fusion, *form, tileOptions, *kernels, name))) {
+    if (!form) {
+      why = form.refusal();
+      fusion.emitOpError() << "is not one kernel: " << why.sentence();
+    } else if (succeeded(
+                   lowerRegion(fusion, *form, tileOptions, *kernels, name))) {
       result.kernels.push_back(summarize(fusion, *form));
+      result.kernels.back().microseconds =
+          analysis::CostModel(options.target).estimate(facts, *form).total();
       fusions.push_back(fusion);
       wide.push_back(needsWideOffsets(fusion, *form));
       continue;
     }
     if (llvm::hasSingleElement(fusion.getBody().front().without_terminator()))
       return diagnostics.take("a region has no schedule");
+    // One kernel per op in its place, and the decisions say so.
     diagnostics.clear();
     facts = analysis::FactTable();
-    SmallVector<graph::FusionOp> parts = split(fusion);
+    SmallVector<graph::FusionOp> parts = splitRegion(fusion);
+    if (!result.decisions.kernels.empty())
+      fusion::recordSplit(result.decisions, fusions.size(), parts, why,
+                          options.target);
     pending.append(parts.rbegin(), parts.rend());
   }
   if (failed(cleanUpTiles(*kernels)))

@@ -32,28 +32,34 @@ static void recordEdges(PlanGraph &plan, GroupChooser &chooser,
   }
 }
 
+KernelDecision fusion::describeKernel(analysis::FactTable &facts,
+                                      graph::FusionOp fusion,
+                                      const TargetInfo &target) {
+  KernelDecision kernel{fusion.getLoc()};
+  kernel.numInputs = fusion.getNumOperands();
+  kernel.numOutputs = fusion.getNumResults();
+  if (analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion)) {
+    kernel.kind = form->kind;
+    kernel.numOps = form->ops.size();
+    kernel.cost = analysis::CostModel(target).estimate(facts, *form);
+  }
+  return kernel;
+}
+
 /// Replaces group names in `decisions` by kernel numbers and describes kernels.
-static void recordKernels(ArrayRef<OutlinedGroup> outlined,
+static void recordKernels(Block &block, ArrayRef<OutlinedGroup> outlined,
                           const FormGroupsOptions &options,
                           FusionDecisions &decisions) {
+  llvm::DenseMap<Operation *, unsigned> groupOf;
+  for (const OutlinedGroup &group : outlined)
+    groupOf[group.fusion] = group.group;
   llvm::DenseMap<unsigned, unsigned> kernelOf;
   analysis::FactTable facts;
-  analysis::CostModel model(options.target);
-  analysis::RegionLimits limits;
-  for (const OutlinedGroup &group : outlined) {
-    kernelOf[group.group] = decisions.kernels.size();
-    graph::FusionOp fusion = group.fusion;
-    KernelDecision kernel{fusion.getLoc()};
-    kernel.numInputs = fusion.getNumOperands();
-    kernel.numOutputs = fusion.getNumResults();
-    analysis::RegionVerdict verdict =
-        analysis::analyzeFusion(facts, fusion, limits);
-    if (verdict) {
-      kernel.kind = verdict->kind;
-      kernel.numOps = verdict->ops.size();
-      kernel.cost = model.estimate(facts, *verdict);
-    }
-    decisions.kernels.push_back(kernel);
+  for (auto fusion : block.getOps<graph::FusionOp>()) {
+    auto group = groupOf.find(fusion);
+    if (group != groupOf.end())
+      kernelOf[group->second] = decisions.kernels.size();
+    decisions.kernels.push_back(describeKernel(facts, fusion, options.target));
   }
   auto resolve = [&](std::optional<unsigned> &kernel) {
     auto it = kernelOf.find(*kernel);
@@ -91,7 +97,7 @@ FusionDecisions fusion::formGroups(FunctionOpInterface function,
     for (Operation &op : group.fusion.getBody().front().without_terminator())
       inKernels += !op.hasTrait<OpTrait::ConstantLike>();
   decisions.clonedOps = inKernels > numFusible ? inKernels - numFusible : 0;
-  recordKernels(outlined, options, decisions);
+  recordKernels(block, outlined, options, decisions);
   return decisions;
 }
 

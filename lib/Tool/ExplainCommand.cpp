@@ -76,6 +76,8 @@ static void printKernels(const Explanation &e) {
     if (i < e.kernels.size())
       os << "  " << opList(e.kernels[i].ops);
     os << '\n';
+    if (kernel.split)
+      os << "       by itself: " << kernel.split->sentence() << '\n';
   }
   os << llvm::format("  total %.2f us\n", e.decisions.estimatedMicroseconds());
 }
@@ -128,6 +130,8 @@ static Object kernelJson(const Explanation &e, size_t i) {
     object["ops"] = std::move(ops);
     object["kernel"] = e.kernels[i].kernel;
   }
+  if (kernel.split)
+    object["split"] = jsonText(kernel.split->sentence());
   return object;
 }
 

@@ -6,6 +6,7 @@
 #ifdef FUSEC_WITH_TEST_PASSES
 namespace fusec::test {
 void registerTestBuildElements();
+void registerTestLowering();
 } // namespace fusec::test
 #endif
 
@@ -13,6 +14,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
 #ifdef FUSEC_WITH_TEST_PASSES
   fusec::test::registerTestBuildElements();
+  fusec::test::registerTestLowering();
 #endif
   return fusec::tool::optMain(argc, argv, registry);
 }

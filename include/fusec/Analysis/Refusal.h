@@ -54,6 +54,8 @@ enum class RefusalReason : uint8_t {
   OutputShapesDiffer,
   /// The composed index expression has `number` terms.
   IndexTooComplex,
+  /// The region is legal, but no generator builds it.
+  NoSchedule,
 };
 
 /// Which op a refusal speaks of. Outlives the op, which fusing erases.

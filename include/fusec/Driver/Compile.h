@@ -54,7 +54,10 @@ struct KernelSummary {
 /// What compilation yields.
 struct Compilation {
   runtime::Program program;
+  /// Of what runs: a region that is not built as planned is recorded as split.
+  /// Empty without fusion.
   fusion::FusionDecisions decisions;
+  /// In order of launch; with fusion parallel to decisions.kernels.
   std::vector<KernelSummary> kernels;
 };
 

@@ -27,10 +27,24 @@ struct FormGroupsOptions {
   bool horizontal = false;
 };
 
+/// What `fusion` becomes as a kernel; no ops and no cost if it is not legal.
+KernelDecision describeKernel(analysis::FactTable &facts,
+                              graph::FusionOp fusion, const TargetInfo &target);
+
+/// Makes `decisions` say what runs: `parts`, one kernel each, in place of
+/// kernel number `kernel`, whose region was not built because of `why`. Later
+/// kernels move up; edges inside the region are no longer fused, for that
+/// reason.
+void recordSplit(FusionDecisions &decisions, unsigned kernel,
+                 llvm::ArrayRef<graph::FusionOp> parts,
+                 const analysis::Refusal &why, const TargetInfo &target);
+
 /// Rewrites the body of `function` so that every fusible op is in a
 /// `graph.fusion` whose region `analyzeFusion` accepts, and returns what was
-/// decided. Small and splat constants are copied into the fusions. Ops without
-/// FusibleOpInterface stay as they are. Running it again changes nothing.
+/// decided; fusions that are there already stay and are among the kernels,
+/// which are in program order. Small and splat constants are copied into the
+/// fusions. Ops without FusibleOpInterface stay as they are. Running it again
+/// changes nothing.
 FusionDecisions formGroups(mlir::FunctionOpInterface function,
                            const FormGroupsOptions &options = {});
 

@@ -26,12 +26,14 @@ struct EdgeDecision {
   double microseconds = 0;
 };
 
-/// One kernel of the plan.
+/// One kernel: of the plan, or of what runs in its place after `recordSplit`.
 struct KernelDecision {
   mlir::Location loc;
   analysis::KernelKind kind = analysis::KernelKind::Pointwise;
   unsigned numOps = 0, numInputs = 0, numOutputs = 0;
   analysis::CostEstimate cost = {};
+  /// Why the region that this op was planned in does not run as one kernel.
+  std::optional<analysis::Refusal> split = std::nullopt;
 };
 
 /// All decisions about one function.

@@ -88,8 +88,7 @@ static GemmConfig chooseConfig(KernelBuilder &kb, GemmKind kind,
 static tile::KernelOp buildKernel(KernelBuilder &kb, GemmKind kind,
                                   const ContractionShape &shape) {
   int64_t rows = shape.extent(shape.m), batches = shape.extent(shape.batch);
-  // The extent counts units, so that its divisibility is part of the text.
-  int64_t unit = rows ? std::min<int64_t>(16, rows & -rows) : 1;
+  int64_t unit = KernelBuilder::extentUnit(rows);
   kb.begin(/*threads=*/32, {1, 1, 1}, {rows / unit, batches});
   Value m = kb.mulIndex(kb.extent(0), unit);
   Value n = kb.index(shape.extent(shape.n)),

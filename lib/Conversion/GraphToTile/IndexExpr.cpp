@@ -9,26 +9,19 @@
 //===----------------------------------------------------------------------===//
 #include "RegionEmitter.h"
 #include "fusec/Analysis/IndexingMaps.h"
+#include "fusec/Dialect/Common/ConstantOf.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fusec;
 using namespace fusec::graph_to_tile;
 using graph::ElementBuilder;
 
-static std::optional<int64_t> constantIndex(Value value) {
-  llvm::APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return number.getSExtValue();
-  return std::nullopt;
-}
-
 AffineExpr RegionEmitter::exprOf(Value value, SmallVectorImpl<Value> &dims) {
   MLIRContext *context = builder.getContext();
-  if (std::optional<int64_t> number = constantIndex(value))
+  if (std::optional<int64_t> number = constantOf(value))
     return getAffineConstantExpr(*number, context);
   if (!ranges.contains(value) && !exactBounds.contains(value))
     if (Operation *op = value.getDefiningOp()) {
@@ -41,7 +34,7 @@ AffineExpr RegionEmitter::exprOf(Value value, SmallVectorImpl<Value> &dims) {
         return exprOf(op->getOperand(0), dims) -
                exprOf(op->getOperand(1), dims);
       if (isa<arith::MulIOp, arith::DivUIOp, arith::RemUIOp>(op))
-        if (std::optional<int64_t> by = constantIndex(op->getOperand(1))) {
+        if (std::optional<int64_t> by = constantOf(op->getOperand(1))) {
           AffineExpr lhs = exprOf(op->getOperand(0), dims);
           if (isa<arith::MulIOp>(op))
             return lhs * *by;
@@ -103,8 +96,8 @@ RegionEmitter::boundsOf(AffineExpr expr, ValueRange dims) {
                     : scf::ForOp();
     if (!loop || loop.getInductionVar() != value)
       return std::nullopt;
-    std::optional<int64_t> lower = constantIndex(loop.getLowerBound());
-    std::optional<int64_t> upper = constantIndex(loop.getUpperBound());
+    std::optional<int64_t> lower = constantOf(loop.getLowerBound());
+    std::optional<int64_t> upper = constantOf(loop.getUpperBound());
     if (!lower || !upper || *upper <= *lower)
       return std::nullopt;
     return Interval{*lower, *upper - 1};

@@ -11,8 +11,14 @@
 
 namespace fusec::graph_to_tile {
 
+/// What a schedule works on: one region, the kernel under construction and the
+/// emitter of its elements. A schedule calls `begin` once, sets carriers, masks
+/// and staged values on `emitter`, and stores outputs through it; everything is
+/// built at `builder`'s insertion point. Lives for one call of `lowerRegion`.
 class KernelBuilder {
 public:
+  /// The kernel will be the last op of `module` and have symbol `name`.
+  /// References must outlive the builder.
   KernelBuilder(graph::FusionOp fusion, const analysis::RegionForm &form,
                 const TileOptions &options, mlir::ModuleOp module,
                 llvm::StringRef name);
@@ -33,6 +39,7 @@ public:
   /// The buffer of result `result` of the fusion.
   mlir::Value outputBuffer(unsigned result);
 
+  /// Scalar index arithmetic; constants fold when tiles are cleaned up.
   mlir::Value index(int64_t value);
   mlir::Value addIndex(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mulIndex(mlir::Value lhs, int64_t rhs);
@@ -50,6 +57,12 @@ public:
 
   /// Product of `sizes`.
   static int64_t product(llvm::ArrayRef<int64_t> sizes);
+  /// A divisor of `size` for an extent to count in: the largest power of two
+  /// up to 16, so that divisibility is part of the text and the size is not.
+  static int64_t extentUnit(int64_t size) {
+    return size ? std::min<int64_t>(16, size & -size) : 1;
+  }
+  /// The type of an index tile of `shape` that is held as `layout` says.
   mlir::RankedTensorType carrierType(llvm::ArrayRef<int64_t> shape,
                                      tile::LayoutAttr layout);
 
@@ -66,6 +79,7 @@ struct AccessFacts {
   /// and along the last parallel spine dim.
   double reducedContiguous = 0, parallelContiguous = 0;
 };
+/// Facts about the buffers that `form` reads and writes.
 AccessFacts accessFacts(analysis::FactTable &facts,
                         const analysis::RegionForm &form);
 

@@ -46,8 +46,7 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
          total / (kThreads * vector * repeats * 2) >= wanted)
     repeats *= 2;
 
-  // The extent counts units, so that its divisibility is part of the text.
-  int64_t unit = total ? std::min<int64_t>(16, total & -total) : 1;
+  int64_t unit = KernelBuilder::extentUnit(total);
   int64_t block = kThreads * vector * repeats;
   int64_t warps = kThreads / 32;
   auto layout = tile::LayoutAttr::get(

@@ -17,6 +17,10 @@
 
 namespace fusec::graph_to_tile {
 
+/// Emits tiles (or scalars, without a carrier) of a region's values into the
+/// kernel under construction. A value is made once for an index, mask and
+/// carrier and used again where it is visible. Reads outside of a tensor never
+/// happen for elements where the mask holds; the others read nothing.
 class RegionEmitter {
 public:
   /// `buffers` maps fusion block arguments to kernel buffers.
@@ -41,6 +45,7 @@ public:
 
   /// The carrier of tiles made from now on (null: scalars).
   void setCarrier(mlir::RankedTensorType type) { carrier = type; }
+  /// A builder of element arithmetic in the carrier.
   graph::ElementBuilder elements() { return {builder, loc, carrier}; }
 
   /// Only elements where `mask` holds are read from memory; null: all.

@@ -22,13 +22,16 @@ using namespace fusec::graph_to_tile;
 
 namespace {
 
+/// Builds the kernel of a Row region in one of the two forms above: levels of
+/// reductions in order, then the outputs. While it runs, the emitter's carrier
+/// is `full`, except where a value of the row carrier is made.
 class RowSchedule {
 public:
   RowSchedule(KernelBuilder &kb, const RowLayout &layout)
       : kb(kb), form(kb.form), layout(layout),
         rows(KernelBuilder::product(form.parallel)),
         columns(KernelBuilder::product(form.reduced)),
-        rowUnit(rows ? std::min<int64_t>(16, rows & -rows) : 1) {}
+        rowUnit(KernelBuilder::extentUnit(rows)) {}
   LogicalResult run();
 
 private:

@@ -37,6 +37,7 @@ static constexpr int64_t kReach = analysis::kStencilReach;
 
 namespace {
 
+/// A value in shared memory.
 struct Staged : analysis::StagedValue {
   /// Sizes of the box for the chosen tile and of its memory, its first index,
   /// its memory.
@@ -45,6 +46,10 @@ struct Staged : analysis::StagedValue {
   Value buffer;
 };
 
+/// Builds the kernel of a Stencil region: a block computes one tile of the
+/// output; each value that a window reads is made in order, tile and halo, in
+/// shared memory, with a barrier behind it; the outputs come last. Tiles that
+/// touch no border may run a second version of the code without masks.
 class StencilSchedule {
 public:
   explicit StencilSchedule(KernelBuilder &kb) : kb(kb), form(kb.form) {}

@@ -10,6 +10,7 @@
 // The order depends on the layout alone: equal bits from run to run.
 //===----------------------------------------------------------------------===//
 #include "LowerReduce.h"
+#include "Places.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -35,8 +36,8 @@ private:
     return digit.stride && digit.size > 1 &&
            llvm::is_contained(axes, digit.axis);
   }
-  /// Splits register digits into (kept, reduced) and gives the register of a
-  /// pair of places.
+  /// The register with place `kept` among those of one result element and
+  /// `reduced` among those that are combined.
   Value fullRegister(Value kept, Value reduced);
   void reduceRegisters();
   void reduceLanes();
@@ -82,24 +83,10 @@ void ReduceLowering::storeAll(ValueRange values, ArrayRef<Value> arrays,
 }
 
 Value ReduceLowering::fullRegister(Value kept, Value reduced) {
-  ArrayRef<Digit> digits = layout.getReg();
-  int64_t reducedCount = layout.getRegisterCount() / keptCount;
-  Value sum = code.constant(loc, 0);
-  int64_t place = 1, belowKept = 1, belowReduced = 1;
-  for (const Digit &digit : digits) {
-    bool isRed = llvm::is_contained(axes, digit.axis);
-    int64_t &below = isRed ? belowReduced : belowKept;
-    int64_t total = isRed ? reducedCount : keptCount;
-    if (digit.size > 1) {
-      Value value = code.div(loc, isRed ? reduced : kept, below);
-      if (below * digit.size != total)
-        value = code.rem(loc, value, digit.size);
-      sum = code.add(loc, sum, code.mul(loc, value, place));
-    }
-    below *= digit.size;
-    place *= digit.size;
-  }
-  return sum;
+  return joinPlaces(
+      code, loc, layout.getReg(),
+      [&](const Digit &digit) { return !llvm::is_contained(axes, digit.axis); },
+      kept, reduced);
 }
 
 void ReduceLowering::reduceRegisters() {
@@ -153,24 +140,11 @@ Value ReduceLowering::sharedSlot(Value warp, Value laneGroup, Value reg,
 }
 
 Value ReduceLowering::warpWithReducedDigits(Value reducedPlace) {
-  Value sum = code.constant(loc, 0);
-  int64_t place = 1, below = 1, total = layout.getWarpCount();
-  int64_t reducedTotal = 1;
-  for (const Digit &digit : layout.getWarp())
-    reducedTotal *= isReduced(digit) ? digit.size : 1;
-  for (const Digit &digit : layout.getWarp()) {
-    bool isRed = isReduced(digit);
-    Value from =
-        code.div(loc, isRed ? reducedPlace : code.warp, isRed ? below : place);
-    int64_t above = isRed ? below : place, all = isRed ? reducedTotal : total;
-    if (above * digit.size != all)
-      from = code.rem(loc, from, digit.size);
-    sum = code.add(loc, sum, code.mul(loc, from, place));
-    if (isRed)
-      below *= digit.size;
-    place *= digit.size;
-  }
-  return sum;
+  auto isKept = [&](const Digit &digit) { return !isReduced(digit); };
+  ArrayRef<Digit> digits = layout.getWarp();
+  return joinPlaces(code, loc, digits, isKept,
+                    narrowPlace(code, loc, digits, isKept, code.warp),
+                    reducedPlace);
 }
 
 void ReduceLowering::reduceWarps() {
@@ -180,29 +154,16 @@ void ReduceLowering::reduceWarps() {
   if (reducedWarps == 1)
     return;
   // Lanes that hold different elements after step 2 get slots of their own.
-  SmallVector<Digit> laneDigits(layout.getLane());
+  ArrayRef<Digit> laneDigits = layout.getLane();
   int64_t keptLanes = 1;
   for (const Digit &digit : laneDigits)
     keptLanes *= isReduced(digit) ? 1 : digit.size;
-  Value laneGroup = code.constant(loc, 0);
-  Value isWriter;
-  int64_t below = 1, place = 1;
-  for (const Digit &digit : laneDigits) {
-    Value value = code.rem(loc, code.div(loc, code.lane, below), digit.size);
-    if (isReduced(digit)) {
-      Value first =
-          arith::CmpIOp::create(code.builder, loc, arith::CmpIPredicate::eq,
-                                value, code.constant(loc, 0));
-      isWriter = isWriter
-                     ? arith::AndIOp::create(code.builder, loc, isWriter, first)
-                           .getResult()
-                     : first;
-    } else {
-      laneGroup = code.add(loc, laneGroup, code.mul(loc, value, place));
-      place *= digit.size;
-    }
-    below *= digit.size;
-  }
+  Value laneGroup = narrowPlace(
+      code, loc, laneDigits,
+      [&](const Digit &digit) { return !isReduced(digit); }, code.lane);
+  Value isWriter = areZero(
+      code, loc, laneDigits,
+      [&](const Digit &digit) { return isReduced(digit); }, code.lane);
   SmallVector<Value> shared;
   for (Value acc : accs)
     shared.push_back(code.exchangeBuffer(

@@ -8,20 +8,13 @@
 // the strip to the next as from one iteration to the next, and is not masked.
 //===----------------------------------------------------------------------===//
 #include "ShareWindows.h"
+#include "fusec/Dialect/Common/ConstantOf.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fusec;
 using namespace fusec::tile_to_simt;
-
-static std::optional<int64_t> constantOf(Value value) {
-  llvm::APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return number.getSExtValue();
-  return std::nullopt;
-}
 
 /// How much `value` grows when what `isLeaf` accepts grows by one; nothing if
 /// that is not a constant.

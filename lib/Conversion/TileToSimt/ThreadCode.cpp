@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ThreadCode.h"
+#include "Places.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -48,16 +49,10 @@ Value ThreadCode::rem(Location loc, Value lhs, int64_t rhs) {
 Value ThreadCode::placeCoordinate(Location loc, ArrayRef<Digit> digits,
                                   Value place, int64_t axis) {
   Value sum = constant(loc, 0);
-  int64_t below = 1, total = tile::placeCount(digits);
-  for (const Digit &digit : digits) {
-    if (digit.axis == axis && digit.stride && digit.size > 1) {
-      Value value = div(loc, place, below);
-      if (below * digit.size != total)
-        value = rem(loc, value, digit.size);
-      sum = add(loc, sum, mul(loc, value, digit.stride));
-    }
-    below *= digit.size;
-  }
+  for (auto [i, digit] : llvm::enumerate(digits))
+    if (digit.axis == axis && digit.stride && digit.size > 1)
+      sum = add(loc, sum,
+                mul(loc, digitOf(*this, loc, digits, i, place), digit.stride));
   return sum;
 }
 
@@ -66,25 +61,6 @@ Value ThreadCode::coordinate(Location loc, tile::LayoutAttr layout,
   Value sum = placeCoordinate(loc, layout.getReg(), reg, axis);
   sum = add(loc, sum, placeCoordinate(loc, layout.getLane(), lane, axis));
   return add(loc, sum, placeCoordinate(loc, layout.getWarp(), warp, axis));
-}
-
-Value ThreadCode::reducedRegister(Location loc, ArrayRef<Digit> digits,
-                                  ArrayRef<int64_t> axes, Value reg) {
-  Value sum = constant(loc, 0);
-  int64_t below = 1, place = 1, total = tile::placeCount(digits);
-  for (const Digit &digit : digits) {
-    if (!llvm::is_contained(axes, digit.axis)) {
-      if (digit.size > 1) {
-        Value value = div(loc, reg, below);
-        if (below * digit.size != total)
-          value = rem(loc, value, digit.size);
-        sum = add(loc, sum, mul(loc, value, place));
-      }
-      place *= digit.size;
-    }
-    below *= digit.size;
-  }
-  return sum;
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,8 +178,10 @@ Value ThreadCode::emitBroadcast(tile::BroadcastOp op, Value reg) {
   for (int64_t axis = 0; axis < to.getRank(); ++axis)
     if (from.getDimSize(axis) != to.getDimSize(axis))
       axes.push_back(axis);
-  Value source =
-      reducedRegister(op.getLoc(), tile::getLayout(to).getReg(), axes, reg);
+  Value source = narrowPlace(
+      *this, op.getLoc(), tile::getLayout(to).getReg(),
+      [&](const Digit &digit) { return !llvm::is_contained(axes, digit.axis); },
+      reg);
   return element(op.getOperand(), source);
 }
 

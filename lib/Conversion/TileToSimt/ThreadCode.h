@@ -81,12 +81,7 @@ public:
                               llvm::ArrayRef<tile::Digit> digits,
                               mlir::Value place, int64_t axis);
 
-  /// The register of the reduced tile that holds the element of register `reg`
-  /// of a tile with register digits `digits`, reduced along `axes`.
-  mlir::Value reducedRegister(mlir::Location loc,
-                              llvm::ArrayRef<tile::Digit> digits,
-                              llvm::ArrayRef<int64_t> axes, mlir::Value reg);
-
+  /// Index arithmetic on scalars; additions of 0 and divisions by 1 vanish.
   mlir::Value constant(mlir::Location loc, int64_t value);
   mlir::Value add(mlir::Location loc, mlir::Value lhs, mlir::Value rhs);
   mlir::Value mul(mlir::Location loc, mlir::Value lhs, int64_t rhs);

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Conversion/TileToSimt.h"
 #include "LowerReduce.h"
+#include "Places.h"
 #include "ShareWindows.h"
 #include "ThreadCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -119,26 +120,10 @@ bool KernelLowering::needsArray(Value value) {
 /// no digit replicates.
 static Value firstCopy(ThreadCode &code, Location loc,
                        tile::LayoutAttr layout) {
-  Value condition;
-  auto restrict = [&](ArrayRef<tile::Digit> digits, Value place) {
-    int64_t below = 1;
-    for (const tile::Digit &digit : digits) {
-      if (digit.size > 1 && !digit.stride) {
-        Value value = code.rem(loc, code.div(loc, place, below), digit.size);
-        Value first =
-            arith::CmpIOp::create(code.builder, loc, arith::CmpIPredicate::eq,
-                                  value, code.constant(loc, 0));
-        condition = condition ? arith::AndIOp::create(code.builder, loc,
-                                                      condition, first)
-                                    .getResult()
-                              : first;
-      }
-      below *= digit.size;
-    }
-  };
-  restrict(layout.getLane(), code.lane);
-  restrict(layout.getWarp(), code.warp);
-  return condition;
+  auto replicates = [](const tile::Digit &digit) { return !digit.stride; };
+  return conjunction(
+      code, loc, areZero(code, loc, layout.getLane(), replicates, code.lane),
+      areZero(code, loc, layout.getWarp(), replicates, code.warp));
 }
 
 /// An array of `count` copies of a uniform element.
@@ -167,11 +152,7 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
     Value mask;
     if (store.getMask())
       mask = code.element(store.getMask(), reg);
-    if (copy)
-      mask =
-          mask
-              ? arith::AndIOp::create(code.builder, loc, copy, mask).getResult()
-              : copy;
+    mask = conjunction(code, loc, copy, mask);
     simt::StoreOp::create(code.builder, loc,
                           code.scalars.lookup(store.getBuffer()),
                           code.element(store.getOffsets(), reg), array, reg,

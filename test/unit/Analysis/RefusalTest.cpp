@@ -12,7 +12,7 @@ namespace {
 TEST(Refusal, EveryReasonHasANameASentenceAndARemedy) {
   llvm::StringSet<> names, sentences;
   for (unsigned i = 0;
-       i <= static_cast<unsigned>(RefusalReason::IndexTooComplex); ++i) {
+       i <= static_cast<unsigned>(RefusalReason::NoSchedule); ++i) {
     Refusal refusal{static_cast<RefusalReason>(i)};
     EXPECT_TRUE(names.insert(name(refusal.reason)).second);
     EXPECT_TRUE(sentences.insert(refusal.sentence()).second);

@@ -1,11 +1,11 @@
 //===- ReassociateIndex.cpp - addresses as base plus literal --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Common/ConstantOf.h"
 #include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace fusec::simt {
@@ -14,6 +14,7 @@ namespace fusec::simt {
 } // namespace fusec::simt
 
 using namespace mlir;
+using fusec::constantOf;
 
 namespace {
 
@@ -38,13 +39,6 @@ private:
 };
 
 } // namespace
-
-static std::optional<int64_t> constantOf(Value value) {
-  llvm::APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return number.getSExtValue();
-  return std::nullopt;
-}
 
 bool Reassociate::isSumOp(Operation *op) {
   if (!op || op->getNumResults() != 1 || !op->getResult(0).getType().isIndex())

@@ -1,18 +1,19 @@
 //===- AxisInfo.cpp - runs of equal and consecutive elements --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Common/ConstantOf.h"
 #include "fusec/Dialect/Tile/Transforms/AxisInfo.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
 
 using namespace mlir;
+using fusec::constantOf;
 using namespace fusec::tile;
 
 // "Any size": larger than every tile.
@@ -29,13 +30,6 @@ int64_t AxisInfo::divisibilityAt(int64_t size) const {
 
 static AxisInfo uniform(int64_t divisibility) {
   return {/*contiguity=*/1, /*constancy=*/kAll, divisibility};
-}
-
-static std::optional<int64_t> constantOf(Value value) {
-  llvm::APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return number.getSExtValue();
-  return std::nullopt;
 }
 
 /// Groups of this size start at a multiple of their size and so does `by`.

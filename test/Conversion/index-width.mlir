@@ -1,0 +1,28 @@
+// RUN: split-file %s %t
+// Indices are 32 bits wide where every offset fits, 64 where one may not. What
+// no loop changes is computed before the loops.
+// RUN: fusec compile %t/small.mlir --emit=cuda | FileCheck %s --check-prefix=SMALL
+// SMALL: FUSEC_KERNEL({{.*}}, i32 n0)
+// SMALL-NOT: i64
+// SMALL: [[BASE:v[0-9]+]] = v{{[0-9]+}} + v{{[0-9]+}};
+// SMALL: [[START:v[0-9]+]] = [[BASE]] + v{{[0-9]+}};
+// SMALL-NEXT: FUSEC_UNROLL
+// SMALL-NEXT: for (i32 [[R:r[0-9]+]] = 0
+// SMALL-NEXT: const i32 [[AT:v[0-9]+]] = [[START]] + [[R]];
+// SMALL-NEXT: const bool [[MASK:v[0-9]+]] = [[AT]] < v
+// SMALL-NEXT: ldm<4>({{.*}}, [[AT]], [[MASK]],
+// SMALL-NOT: i64
+// RUN: fusec compile %t/large.mlir --emit=cuda | FileCheck %s --check-prefix=LARGE
+// LARGE: FUSEC_KERNEL({{.*}}, i64 n0)
+// LARGE-NOT: i32
+
+//--- small.mlir
+func.func @f(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+  %d = graph.neg %x : tensor<4096xf32>
+  return %d : tensor<4096xf32>
+}
+//--- large.mlir
+func.func @f(%x: tensor<70000x70000xf16>) -> tensor<70000x70000xf16> {
+  %d = graph.neg %x : tensor<70000x70000xf16>
+  return %d : tensor<70000x70000xf16>
+}

@@ -74,6 +74,8 @@ private:
   llvm::DenseMap<Value, BufferRef> buffers;
   // Values whose buffer holds them in their compute type.
   llvm::DenseSet<Value> wide;
+  // Roots of the current region that no kernel has written yet.
+  llvm::DenseSet<Value> unwritten;
   llvm::StringMap<uint32_t> kernelsByText;
 };
 } // namespace
@@ -190,7 +192,7 @@ SmallVector<Operand> Compiler::operandsOf(ArrayRef<Stage> stages) {
     Value value = open.pop_back_val();
     if (!seen.insert(value).second)
       continue;
-    if (buffers.contains(value))
+    if (buffers.contains(value) && !unwritten.contains(value))
       found.insert(value);
     else if (Operation *op = value.getDefiningOp())
       llvm::append_range(open, op->getOperands());
@@ -233,6 +235,9 @@ Expected<bool> Compiler::lowerKernel(ArrayRef<Stage> stages, Location loc) {
     return false;
   if (Error error = addKernel(std::move(**kernel)))
     return std::move(error);
+  for (const Stage &stage : stages)
+    for (Value root : stage.roots)
+      unwritten.erase(root);
   return true;
 }
 
@@ -265,8 +270,10 @@ Error Compiler::lowerRegion(const RegionBody &region, Location loc) {
   auto knownBuffers = buffers;
   for (bool everyOp : {false, true}) {
     SmallVector<Stage> stages = planStages(region, everyOp);
+    unwritten.clear();
     for (const Stage &stage : stages)
-      for (Value root : stage.roots)
+      for (Value root : stage.roots) {
+        unwritten.insert(root);
         if (!buffers.contains(root)) {
           auto type = cast<RankedTensorType>(root.getType());
           Type storage = storageType(type.getElementType(), /*isWide=*/true);
@@ -274,6 +281,7 @@ Error Compiler::lowerRegion(const RegionBody &region, Location loc) {
                                        (storage.getIntOrFloatBitWidth() / 8));
           wide.insert(root);
         }
+      }
     llvm::erase_if(stages,
                    [](const Stage &stage) { return isEmpty(stage.roots[0]); });
     Error error = stages.empty() ? Error::success() : lowerStages(stages, loc);

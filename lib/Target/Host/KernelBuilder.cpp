@@ -117,6 +117,9 @@ private:
     });
   }
 
+  /// The buffers of all roots. The emitter sees those of finished stages only:
+  /// what is not written yet is computed instead of read.
+  llvm::DenseMap<Value, KernelBuffer> results;
   Units units;
   Blocking block;
   // Loops over a block.
@@ -149,7 +152,7 @@ int64_t KernelBuilder::elementWork() {
         work += fusible.getElementCost() *
                 std::max<int64_t>(1, std::min<int64_t>(reduced, 1 << 24));
         for (Value operand : op->getOperands())
-          if (!emitter.buffers.contains(operand) || isWritten(operand))
+          if (!emitter.buffers.contains(operand))
             open.push_back(operand);
       }
       most = std::max(most, std::min<int64_t>(work, int64_t(1) << 32));
@@ -277,10 +280,11 @@ void KernelBuilder::build() {
   bool severalStages = stages.size() > 1;
   for (auto [i, operand] : llvm::enumerate(operands)) {
     auto tensor = cast<RankedTensorType>(operand.value.getType());
-    emitter.buffers[operand.value] = {body.getArgument(i),
-                                      tensor.getElementType(), operand.isWide,
-                                      severalStages && isWritten(operand.value),
-                                      SmallVector<int64_t>(tensor.getShape())};
+    bool isResult = isWritten(operand.value);
+    auto &buffer = isResult ? results : emitter.buffers;
+    buffer[operand.value] = {body.getArgument(i), tensor.getElementType(),
+                             operand.isWide, severalStages && isResult,
+                             SmallVector<int64_t>(tensor.getShape())};
     result.operands.push_back(operand);
   }
   chooseUnits();
@@ -355,6 +359,8 @@ void KernelBuilder::emitUnit(Value unit) {
     mode = stageMode;
     SmallVector<Value> index(row);
     emitStage(stage, ArrayRef(stage.shape).drop_front(row.size()), index);
+    for (Value root : stage.roots)
+      emitter.buffers[root] = results.lookup(root);
   }
 }
 
@@ -486,16 +492,11 @@ void KernelBuilder::emitRange(const Stage &stage, ArrayRef<Value> leading,
 }
 
 void KernelBuilder::emitElements(const Stage &stage, ValueRange index) {
-  // All elements before the first store, so that none reads a new value.
   SmallVector<Value> elements;
-  for (Value root : stage.roots) {
-    KernelBuffer buffer = emitter.buffers.lookup(root);
-    emitter.buffers.erase(root);
+  for (Value root : stage.roots)
     elements.push_back(emitter.emit(root, index, {}, /*rounded=*/false));
-    emitter.buffers[root] = buffer;
-  }
   for (auto [root, element] : llvm::zip(stage.roots, elements))
-    emitter.store(element, emitter.buffers.lookup(root), index);
+    emitter.store(element, results.lookup(root), index);
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,8 @@ private:
   bool staysInRegisters(Operation *reduction);
   void stageSource(Value value);
   void choose();
+  SmallVector<Value> finalOutputs();
+  llvm::SmallPtrSet<Value, 16> sourcesOf(Value value);
 
   const RegionBody &region;
   bool everyOp;
@@ -98,6 +100,30 @@ void Planner::choose() {
   }
 }
 
+/// The outputs without a stage so far, in the order of their ops. Constants are
+/// in memory already.
+SmallVector<Value> Planner::finalOutputs() {
+  SmallVector<Value> outputs;
+  for (Operation *op : region.ops)
+    for (Value result : op->getResults())
+      if (isOutput(result) && !staged.contains(result) &&
+          !isa<graph::ConstantOp>(op))
+        outputs.push_back(result);
+  return outputs;
+}
+
+/// `value` and all of the region that it is computed from.
+llvm::SmallPtrSet<Value, 16> Planner::sourcesOf(Value value) {
+  llvm::SmallPtrSet<Value, 16> found;
+  SmallVector<Value> open = {value};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (isInside(next) && found.insert(next).second)
+      llvm::append_range(open, next.getDefiningOp()->getOperands());
+  }
+  return found;
+}
+
 SmallVector<Stage> Planner::run() {
   choose();
   SmallVector<Stage> stages;
@@ -116,18 +142,18 @@ SmallVector<Stage> Planner::run() {
     stages.push_back(std::move(stage));
   }
   size_t firstFinal = stages.size();
-  llvm::SmallSetVector<Value, 8> outputs(region.outputs.begin(),
-                                         region.outputs.end());
-  for (Value output : outputs) {
-    // Constants are in memory already.
-    if (staged.contains(output) || !isInside(output) ||
-        output.getDefiningOp<graph::ConstantOp>())
-      continue;
+  for (Value output : finalOutputs()) {
     ArrayRef<int64_t> shape = shapeOf(output);
+    llvm::SmallPtrSet<Value, 16> needed = sourcesOf(output);
     Stage *home = nullptr;
-    for (Stage &stage : llvm::drop_begin(stages, firstFinal))
+    for (Stage &stage : llvm::drop_begin(stages, firstFinal)) {
+      // What reads a stage comes with it or after it.
+      if (llvm::any_of(stage.roots,
+                       [&](Value root) { return needed.contains(root); }))
+        home = nullptr;
       if (ArrayRef(stage.shape) == shape)
         home = &stage;
+    }
     if (!home) {
       stages.push_back({{}, SmallVector<int64_t>(shape)});
       home = &stages.back();

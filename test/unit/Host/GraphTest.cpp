@@ -31,6 +31,8 @@ static double relativeError(const HostTensor &actual,
                             llvm::ArrayRef<double> expected) {
   double error = 0, scale = 0;
   for (auto [i, value] : llvm::enumerate(expected)) {
+    if (std::isnan(actual.getF64(i)) != std::isnan(value))
+      return HUGE_VAL; // max() would drop a NaN
     error = std::max(error, std::fabs(actual.getF64(i) - value));
     scale = std::max(scale, std::fabs(value));
   }
@@ -344,6 +346,34 @@ TEST(HostGraph, OutputsOfAllKinds) {
              {reals(DType::F32, {3}, {0.5, 1, 2})},
              {{0.5, 1, 2}, {1, 2, 3}, {1.5, 3, 5}, {6, 12, 20}, {1.5, 3, 5}},
              0);
+}
+
+// Each output is made from outputs of the same loop nest, of a later one and of
+// an earlier one: none may read another's buffer before it is written.
+TEST(HostGraph, OutputsReadOutputs) {
+  std::string text = R"(
+  func.func @f(%x: tensor<5x7xf32>, %w: tensor<7x7xf32>)
+      -> (tensor<5x7xf32>, tensor<5xf32>, tensor<5x7xf32>, tensor<7x5xf32>) {
+    %p = graph.contract %x, %w batch [] x [] contract [1] x [0]
+        : tensor<5x7xf32>, tensor<7x7xf32> -> tensor<5x7xf32>
+    %s = graph.reduce sum %p [1] : tensor<5x7xf32> -> tensor<5xf32>
+    %b = graph.broadcast %s [0] : tensor<5xf32> -> tensor<5x7xf32>
+    %z = graph.mul %p, %b : tensor<5x7xf32>
+    %t = graph.transpose %z [1, 0] : tensor<5x7xf32> -> tensor<7x5xf32>
+    return %z, %s, %p, %t : tensor<5x7xf32>, tensor<5xf32>, tensor<5x7xf32>, tensor<7x5xf32>
+  })";
+  HostTensor x = noise(DType::F32, {5, 7}, 1), w = noise(DType::F32, {7, 7}, 2);
+  std::vector<double> p(35), s(5), z(35), t(35);
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 7; ++j) {
+      for (int k = 0; k < 7; ++k)
+        p[i * 7 + j] += x.getF64(i * 7 + k) * w.getF64(k * 7 + j);
+      s[i] += p[i * 7 + j];
+    }
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 7; ++j)
+      t[j * 5 + i] = z[i * 7 + j] = p[i * 7 + j] * s[i];
+  checkGraph(text, {x, w}, {z, s, p, t}, 1e-5);
 }
 
 TEST(HostGraph, EvaluatorRunsControlFlow) {

@@ -4,11 +4,12 @@
 // 1. Operator sets and functions are collected and checked.
 // 2. Inputs become arguments (or bound constants), initializers constants that
 //    are made into ops only where something uses them.
-// 3. Nodes are imported in file order; a use before its definition is an
-//    error, which is the check of the order.
+// 3. Nodes are imported in topological order, which is nearly always the
+//    file's; a use before its definition is an error.
 // 4. Outputs become results and the module is verified.
 //===----------------------------------------------------------------------===//
 #include "Importer.h"
+#include "NodeOrder.h"
 
 #include "fusec/Frontend/Onnx/TensorData.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -308,7 +309,8 @@ bool Importer::importNodes(llvm::ArrayRef<Node> nodes, Scope &scope,
                            const AttributeScope *attributes) {
   const Opsets *before = currentOpsets;
   currentOpsets = &opsets;
-  for (const auto &[index, node] : llvm::enumerate(nodes)) {
+  for (size_t index : nodeOrder(nodes)) {
+    const Node &node = nodes[index];
     std::string label =
         ("node " + llvm::Twine(index) + " " + quoted(node.name) + " (" +
          quoted(node.opType).substr(1))

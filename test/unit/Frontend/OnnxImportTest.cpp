@@ -257,6 +257,20 @@ TEST(OnnxImport, FailuresNameTheNode) {
       "of type float, found int");
 }
 
+TEST(OnnxImport, NodesMayComeInAnyOrder) {
+  Imported m = import(
+      model(simple({node("Neg", {"b"}, {"y"}), node("Relu", {"a"}, {"b"}),
+                    node("Exp", {"x"}, {"a"})})
+                .proto()));
+  ASSERT_TRUE(bool(m.module)) << m.error;
+  EXPECT_EQ(m.ops(), 3);
+  // A cycle has no order.
+  EXPECT_EQ(
+      errorOf(simple({node("Relu", {"y"}, {"a"}), node("Relu", {"a"}, {"y"})})),
+      "node 0 'node_Relu' (Relu): input 'y' is not defined before the "
+      "node");
+}
+
 TEST(OnnxImport, NamesAreEscapedInMessages) {
   std::string error = errorOf(
       simple({node("Relu", {"\x1b[2J" + std::string(5000, 'x')}, {"y"})}));

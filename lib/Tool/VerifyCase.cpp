@@ -147,35 +147,49 @@ readAll(llvm::ArrayRef<std::string> files) {
   return tensors;
 }
 
+/// What of the inputs becomes a constant of the model.
+enum class Bound { Nothing, Integers, Vectors };
+
+static Bindings bindingsFor(const ModelFile &file,
+                            llvm::ArrayRef<std::string> names,
+                            llvm::ArrayRef<HostTensor> inputs, Bound bound) {
+  Bindings bindings;
+  for (auto [name, tensor] : llvm::zip(names, inputs)) {
+    bool isSmall = tensor.elements() <= 64;
+    if (isSmall && ((bound != Bound::Nothing && !isFloat(tensor.dtype)) ||
+                    (bound == Bound::Vectors && tensor.shape.size() <= 1)))
+      bindings.values[name] = tensor;
+    else if (file.isDynamic(name))
+      bindings.shapes[name] = tensor.shape;
+  }
+  return bindings;
+}
+
 /// Loads the model for these inputs. Where a type depends on the value of an
-/// integer input (a shape, axes, ...), such inputs are made constants.
+/// integer input (a shape, axes, ...) or of a small vector (scales), such
+/// inputs are made constants. The error is that of the model without any.
 static llvm::Expected<Model> loadFor(const ModelFile &file,
                                      llvm::ArrayRef<std::string> names,
                                      llvm::ArrayRef<HostTensor> inputs,
                                      Bindings &bindings) {
-  for (auto [name, tensor] : llvm::zip(names, inputs))
-    if (file.isDynamic(name))
-      bindings.shapes[name] = tensor.shape;
+  bindings = bindingsFor(file, names, inputs, Bound::Nothing);
   llvm::Expected<Model> model = file.load(bindings);
-  if (model)
-    return model;
-  Bindings bound;
-  for (auto [name, tensor] : llvm::zip(names, inputs)) {
-    if (!isFloat(tensor.dtype) && tensor.elements() <= 64)
-      bound.values[name] = tensor;
-    else if (file.isDynamic(name))
-      bound.shapes[name] = tensor.shape;
+  for (Bound bound : {Bound::Integers, Bound::Vectors}) {
+    if (model)
+      return model;
+    Bindings more = bindingsFor(file, names, inputs, bound);
+    if (more.values.empty())
+      continue;
+    llvm::Expected<Model> second = file.load(more);
+    if (!second) {
+      llvm::consumeError(second.takeError());
+      continue;
+    }
+    llvm::consumeError(model.takeError());
+    bindings = std::move(more);
+    return second;
   }
-  if (bound.values.empty())
-    return model;
-  llvm::Expected<Model> second = file.load(bound);
-  if (!second) {
-    llvm::consumeError(second.takeError());
-    return model;
-  }
-  llvm::consumeError(model.takeError());
-  bindings = std::move(bound);
-  return second;
+  return model;
 }
 
 /// The inputs that are left for a run of `model`, checked.

@@ -23,10 +23,10 @@ import argparse
 import concurrent.futures
 import fnmatch
 import hashlib
+import json
 import os
 import pathlib
 import re
-import selectors
 import subprocess
 import sys
 import tarfile
@@ -79,42 +79,6 @@ def sets_of(case):
 # Running
 # ---------------------------------------------------------------------------
 
-LINE = re.compile(r"(PASS|FAIL|UNSUPPORTED|ERROR) (\S+?)(?:: (.*)| \(largest.*)?$")
-
-
-class Process:
-    """`fusec verify` over several cases, read line by line."""
-
-    def __init__(self, command):
-        self.child = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-        )
-        self.selector = selectors.DefaultSelector()
-        self.selector.register(self.child.stdout, selectors.EVENT_READ)
-        self.buffer = b""
-
-    def line(self, deadline):
-        """The next line; None at the end. TimeoutError at `deadline`."""
-        while b"\n" not in self.buffer:
-            if not self.selector.select(max(0, deadline - time.monotonic())):
-                raise TimeoutError
-            data = os.read(self.child.stdout.fileno(), 1 << 16)
-            if not data:
-                return None
-            self.buffer += data
-        line, self.buffer = self.buffer.split(b"\n", 1)
-        return line.decode(errors="replace")
-
-    def end(self):
-        self.child.kill()
-        self.child.wait()
-        self.selector.close()
-        self.child.stdout.close()
-        return self.child.returncode
-
 
 def worst(outcomes):
     """One outcome of several data sets: the first that is not PASS."""
@@ -122,38 +86,27 @@ def worst(outcomes):
 
 
 def run_cases(options, target, tolerance, cases):
-    """{case folder: (word, message)}; a case that ends its process by a crash
-    or by its time limit gets CRASH or HANG, and another process goes on."""
+    """{case folder: (word, message)} by one run of `fusec verify`, which keeps
+    crashes and hangs to the case that has them."""
+    command = [options.fusec, "verify", f"--target={target}", "--fuse=on", "--json"]
+    command += [f"--rtol={tolerance[0]}", f"--atol={tolerance[1]}"]
+    command += [f"--timeout={options.limit}"] + [str(case) for case in cases]
+    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    try:
+        rows = json.loads(run.stdout)["cases"]
+    except ValueError:
+        return {case: ("CRASH", f"fusec exits with {run.returncode}") for case in cases}
     results = {}
-    left = list(cases)
-    while left:
-        command = [options.fusec, "verify", f"--target={target}", "--fuse=on"]
-        command += [f"--rtol={tolerance[0]}", f"--atol={tolerance[1]}"]
-        process = Process(command + [str(case) for case in left])
-        seen = []
-        word = None
-        deadline = time.monotonic() + options.limit
-        while left:
-            try:
-                line = process.line(deadline)
-            except TimeoutError:
-                word = "HANG"
-                break
-            if line is None:
-                word = "CRASH"
-                break
-            match = LINE.match(line)
-            if not match or match[2].split("/")[0] != left[0].name:
-                continue  # the rest of a longer message
-            seen.append((match[1], match[3] or ""))
-            if "/" in match[2] and len(seen) < sets_of(left[0]):
-                continue
-            results[left.pop(0)] = worst(seen)
-            seen = []
-            deadline = time.monotonic() + options.limit
-        code = process.end()
-        if word:
-            results[left.pop(0)] = (word, f"exit code {code}")
+    for case in cases:
+        outcomes = []
+        while (
+            rows
+            and len(outcomes) < max(1, sets_of(case))
+            and rows[0]["name"].split("/test_data_set_")[0] == case.name
+        ):
+            row = rows.pop(0)
+            outcomes.append((row["outcome"], row["message"]))
+        results[case] = worst(outcomes) if outcomes else ("CRASH", "no outcome")
     return results
 
 

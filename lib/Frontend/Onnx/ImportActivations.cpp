@@ -1,7 +1,7 @@
 //===- ImportActivations.cpp - activation functions -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Operator.h"
+#include "Build.h"
 
 using namespace fusec;
 using namespace fusec::onnx;
@@ -108,12 +108,38 @@ static void importGelu(Operator &op) {
                   "expected approximate none or tanh, found " + quoted(kind)) ||
       !op.require(isFloat(x.dtype), "expected a float tensor"))
     return;
-  auto which = kind == "tanh" ? graph::GeluKind::tanh : graph::GeluKind::erf;
-  op.out(op.emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
+  op.out(gelu(op, x,
+              kind == "tanh" ? graph::GeluKind::tanh : graph::GeluKind::erf));
+}
+
+Val importer::gelu(Operator &op, const Val &x, graph::GeluKind kind) {
+  if (!x)
+    return {};
+  return op.emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
     return graph::GeluOp::create(op.emit.builder, op.emit.location(), type,
-                                 op.emit.use(x), which)
+                                 op.emit.use(x), kind)
         .getResult();
-  }));
+  });
+}
+
+Val importer::silu(Operator &op, const Val &x) {
+  return activation<graph::SiluOp>(op, x);
+}
+
+/// x * logistic(alpha * x) * gate, without broadcast.
+static void importSwiGlu(Operator &op) {
+  double alpha = op.floatAttr("alpha", 1);
+  Val x = op.in(0), gate = op.in(1);
+  if (!x || !gate ||
+      !op.require(isFloat(x.dtype) && x.dtype == gate.dtype &&
+                      x.shape == gate.shape,
+                  "expected two equal float types"))
+    return;
+  Val swish = alpha == 1
+                  ? silu(op, x)
+                  : op.emit.mul(x, op.emit.unary<graph::LogisticOp>(
+                                       op.emit.binary<graph::MulOp>(x, alpha)));
+  op.out(op.emit.mul(swish, gate));
 }
 
 /// x where x > alpha, else 0.
@@ -168,6 +194,7 @@ void importer::addActivations(Registry &registry) {
   registry.add("Softsign", importSoftsign);
   registry.add("Mish", importMish);
   registry.add("Swish", importSwish);
+  registry.add("SwiGLU", importSwiGlu);
   registry.add("Gelu", importGelu);
   registry.add("ThresholdedRelu", importThresholdedRelu);
   registry.add("Shrink", importShrink);

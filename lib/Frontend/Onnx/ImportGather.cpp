@@ -1,7 +1,7 @@
 //===- ImportGather.cpp - gathers and scatters ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Operator.h"
+#include "Build.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -41,13 +41,19 @@ static void importGatherElements(Operator &op) {
   if (!op.require(x.shape[*axis] != 0 || indices.elements() == 0,
                   "cannot gather from an axis of size 0"))
     return;
+  op.out(gatherElements(op, x, indices, *axis));
+}
+
+Val importer::gatherElements(Operator &op, const Val &x, const Val &indices,
+                             int64_t axis) {
+  if (!x || !indices)
+    return {};
   Emitter &emit = op.emit;
-  op.out(emit.make(x.dtype, indices.shape, [&](mlir::RankedTensorType type) {
+  return emit.make(x.dtype, indices.shape, [&](mlir::RankedTensorType type) {
     return graph::GatherElementsOp::create(emit.builder, emit.location(), type,
-                                           emit.use(x), emit.use(indices),
-                                           *axis)
+                                           emit.use(x), emit.use(indices), axis)
         .getResult();
-  }));
+  });
 }
 
 static void importGatherNd(Operator &op) {
@@ -111,13 +117,21 @@ static void importScatterElements(Operator &op) {
                     "indices " + describe(indices.shape) +
                         " reach beyond the data " + describe(x.shape)))
       return;
+  op.out(scatterElements(op, *kind, x, indices, updates, *axis));
+}
+
+Val importer::scatterElements(Operator &op, graph::ScatterKind kind,
+                              const Val &x, const Val &indices,
+                              const Val &updates, int64_t axis) {
+  if (!x || !indices || !updates)
+    return {};
   Emitter &emit = op.emit;
-  op.out(emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
+  return emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
     return graph::ScatterElementsOp::create(
-               emit.builder, emit.location(), type, *kind, emit.use(x),
-               emit.use(indices), emit.use(updates), *axis)
+               emit.builder, emit.location(), type, kind, emit.use(x),
+               emit.use(indices), emit.use(updates), axis)
         .getResult();
-  }));
+  });
 }
 
 static void importScatterNd(Operator &op) {
@@ -160,7 +174,11 @@ static void importOneHot(Operator &op) {
       !op.require(values.rank() == 1 && values.shape[0] == 2,
                   "expected two values"))
     return;
-  int64_t depth = depthVal.constant->getI64(0);
+  int64_t depth = -1;
+  if (!isFloat(depthVal.dtype))
+    depth = depthVal.constant->getI64(0);
+  else if (double real = depthVal.constant->getF64(0); real >= 0 && real < 1e15)
+    depth = static_cast<int64_t>(real);
   auto axis = op.axis(op.intAttr("axis", -1), indices.rank() + 1);
   if (!axis || !op.require(depth >= 0, "the depth is negative"))
     return;

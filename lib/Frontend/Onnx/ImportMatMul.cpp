@@ -1,22 +1,14 @@
 //===- ImportMatMul.cpp - matrix products ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "Operator.h"
+#include "Build.h"
 
 using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::onnx::importer;
 
-namespace {
-/// Which dimensions of the operands a contraction pairs.
-struct Pairing {
-  Dims lhsBatch, rhsBatch, lhsContract, rhsContract;
-};
-} // namespace
-
-/// Result dimensions: batch, free of lhs, free of rhs.
-static Val contract(Operator &op, const Val &a, const Val &b,
-                    const Pairing &p) {
+Val importer::contract(Operator &op, const Val &a, const Val &b,
+                       const Pairing &p) {
   if (!a || !b ||
       !op.require(a.dtype == b.dtype && a.dtype != DType::Bool,
                   "expected numbers of one type, found " + name(a.dtype) +
@@ -75,8 +67,7 @@ static bool unifyBatch(Operator &op, Val &a, Val &b) {
   return true;
 }
 
-/// NumPy's matmul.
-static Val matmul(Operator &op, Val a, Val b) {
+Val importer::matmul(Operator &op, Val a, Val b) {
   if (!a || !b ||
       !op.require(a.rank() >= 1 && b.rank() >= 1, "expected rank 1 or more"))
     return {};
@@ -101,6 +92,12 @@ static Val matmul(Operator &op, Val a, Val b) {
   Dims shape = product.shape;
   shape.erase(shape.end() - 2);
   return op.emit.reshape(product, shape);
+}
+
+Val importer::multiplyTransposed(Operator &op, const Val &x, const Val &w) {
+  if (!x || !w)
+    return {};
+  return contract(op, x, w, {{}, {}, {x.rank() - 1}, {w.rank() - 1}});
 }
 
 static void importMatMul(Operator &op) {

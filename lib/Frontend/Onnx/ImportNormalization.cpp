@@ -4,7 +4,7 @@
 // Norms without a composite op of their own are spelt out; narrow floats are
 // then computed in f32 and rounded once.
 //===----------------------------------------------------------------------===//
-#include "Operator.h"
+#include "Build.h"
 
 using namespace fusec;
 using namespace fusec::onnx;
@@ -42,11 +42,22 @@ static void importSoftmax(Operator &op) {
   }));
 }
 
+Val importer::softmaxOfRows(Operator &op, const Val &x) {
+  if (!x)
+    return {};
+  Emitter &emit = op.emit;
+  return emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
+    return graph::SoftmaxOp::create(emit.builder, emit.location(), type,
+                                    emit.use(x), Dims{x.rank() - 1})
+        .getResult();
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Statistics
 //===----------------------------------------------------------------------===//
 
-static Val meanOver(Operator &op, const Val &x, DimsRef dims) {
+Val importer::meanOver(Operator &op, const Val &x, DimsRef dims) {
   if (!x)
     return {};
   double count = 1;
@@ -121,11 +132,11 @@ static void importBatchNormalization(Operator &op) {
   for (Val &p : params)
     p = emit.cast(p, dtype);
   Val y = emit.make(dtype, x.shape, [&](mlir::RankedTensorType type) {
-    return graph::BatchNormOp::create(emit.builder, emit.location(), type,
-                                      emit.use(wide), emit.use(params[0]),
-                                      emit.use(params[1]), emit.use(params[2]),
-                                      emit.use(params[3]), emit.builder.getI64IntegerAttr(1),
-                                      emit.builder.getF64FloatAttr(epsilon))
+    return graph::BatchNormOp::create(
+               emit.builder, emit.location(), type, emit.use(wide),
+               emit.use(params[0]), emit.use(params[1]), emit.use(params[2]),
+               emit.use(params[3]), emit.builder.getI64IntegerAttr(1),
+               emit.builder.getF64FloatAttr(epsilon))
         .getResult();
   });
   op.out(emit.cast(y, x.dtype));
@@ -199,23 +210,15 @@ static void importLayerNormalization(Operator &op) {
   auto axis = normAxis(op, x);
   if (!axis)
     return;
-  Emitter &emit = op.emit;
   Val scale = normParam(op, 1, x, *axis);
   Val bias = op.hasInput(2) ? normParam(op, 2, x, *axis) : Val();
   if (!scale || op.failed())
     return;
-  op.out(emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
-    return graph::LayerNormOp::create(emit.builder, emit.location(), type,
-                                      emit.use(x), emit.use(scale),
-                                      emit.use(bias),
-                                      emit.builder.getI64IntegerAttr(*axis),
-                                      emit.builder.getF64FloatAttr(epsilon))
-        .getResult();
-  }));
+  op.out(layerNorm(op, x, scale, bias, *axis, epsilon));
   if (!op.hasOutput(1) && !op.hasOutput(2))
     return;
   Moments m =
-      moments(op, emit.widen(x), countUp(x.rank() - *axis, *axis), epsilon);
+      moments(op, op.emit.widen(x), countUp(x.rank() - *axis, *axis), epsilon);
   op.out(1, m.mean);
   op.out(2, m.invStdDev);
 }
@@ -229,16 +232,36 @@ static void importRmsNormalization(Operator &op) {
   auto axis = normAxis(op, x);
   if (!axis)
     return;
+  op.out(rmsNorm(op, x, normParam(op, 1, x, *axis), *axis, epsilon));
+}
+
+Val importer::layerNorm(Operator &op, const Val &x, const Val &scale,
+                        const Val &bias, int64_t axis, double epsilon) {
+  if (!x || !scale)
+    return {};
   Emitter &emit = op.emit;
-  Val scale = normParam(op, 1, x, *axis);
-  if (scale)
-    op.out(emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
-      return graph::RmsNormOp::create(emit.builder, emit.location(), type,
+  return emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
+    return graph::LayerNormOp::create(emit.builder, emit.location(), type,
                                       emit.use(x), emit.use(scale),
-                                      emit.builder.getI64IntegerAttr(*axis),
+                                      emit.use(bias),
+                                      emit.builder.getI64IntegerAttr(axis),
                                       emit.builder.getF64FloatAttr(epsilon))
-          .getResult();
-    }));
+        .getResult();
+  });
+}
+
+Val importer::rmsNorm(Operator &op, const Val &x, const Val &scale,
+                      int64_t axis, double epsilon) {
+  if (!x || !scale)
+    return {};
+  Emitter &emit = op.emit;
+  return emit.make(x.dtype, x.shape, [&](mlir::RankedTensorType type) {
+    return graph::RmsNormOp::create(emit.builder, emit.location(), type,
+                                    emit.use(x), emit.use(scale),
+                                    emit.builder.getI64IntegerAttr(axis),
+                                    emit.builder.getF64FloatAttr(epsilon))
+        .getResult();
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,7 +4,7 @@
 // Reductions that are not one combine object are built from those that are;
 // narrow floats are then computed in f32 and rounded once at the end.
 //===----------------------------------------------------------------------===//
-#include "Operator.h"
+#include "Build.h"
 
 using namespace fusec;
 using namespace fusec::onnx;
@@ -163,9 +163,8 @@ static void importReduceLogSumExp(Operator &op) {
 // ArgMax, ArgMin, Hardmax
 //===----------------------------------------------------------------------===//
 
-/// i64 indices with the dimension removed.
-static Val argReduce(Operator &op, ReduceKind kind, const Val &x, int64_t axis,
-                     bool selectLast) {
+Val importer::argReduce(Operator &op, ReduceKind kind, const Val &x,
+                        int64_t axis, bool selectLast) {
   if (!x || !op.require(x.dtype != DType::Bool, "expected a number tensor") ||
       !op.require(x.shape[axis] != 0, "the axis has no elements"))
     return {};

@@ -339,8 +339,7 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets,
 
   StringRef domain = normalDomain(node.domain);
   auto version = opsets.find(domain);
-  ImportFunction import =
-      domain.empty() ? Registry::get().find(node.opType) : nullptr;
+  ImportFunction import = Registry::get().find(domain, node.opType);
   if (!import || version == opsets.end()) {
     emit.fail("unsupported operator " + quoted(node.opType) + " (domain " +
               quoted(node.domain) + ", opset " +
@@ -355,12 +354,19 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets,
 }
 
 llvm::SmallVector<Val>
-Importer::importBranch(const Graph &graph, const Scope &around,
-                       const AttributeScope *attributes) {
+Importer::importBranch(const Graph &graph, llvm::ArrayRef<Val> inputs,
+                       const Scope &around, const AttributeScope *attributes) {
   mlir::Location loc = emit.location();
   std::string prefix = emit.messagePrefix();
   Scope scope;
   scope.parent = &around;
+  if (graph.inputs.size() != inputs.size()) {
+    emit.fail("the body has " + llvm::Twine(graph.inputs.size()) +
+              " inputs, expected " + llvm::Twine(inputs.size()));
+    return {};
+  }
+  for (auto [input, val] : llvm::zip(graph.inputs, inputs))
+    scope.define(input.name, val, emit);
   if (!addInitializers(graph, scope) ||
       !importNodes(graph.nodes, scope, *currentOpsets, attributes))
     return {};

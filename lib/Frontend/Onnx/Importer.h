@@ -35,8 +35,10 @@ public:
 
   /// The values of a tensor; external data is read from the model's folder.
   Val decode(const Tensor &tensor);
-  /// Imports a branch of control flow in line.
-  llvm::SmallVector<Val> importBranch(const Graph &graph, const Scope &around,
+  /// Imports a branch of control flow, or one round of a loop, in line.
+  llvm::SmallVector<Val> importBranch(const Graph &graph,
+                                      llvm::ArrayRef<Val> inputs,
+                                      const Scope &around,
                                       const AttributeScope *attributes);
 
 private:

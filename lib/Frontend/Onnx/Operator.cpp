@@ -154,6 +154,16 @@ std::optional<std::vector<float>> Operator::floatsAttr(StringRef name) {
   return a ? std::optional(a->floats) : std::nullopt;
 }
 
+std::optional<std::vector<std::string>> Operator::stringsAttr(StringRef name) {
+  const Attribute *a = typed(name, AttributeType::Strings);
+  if (!a)
+    return std::nullopt;
+  std::vector<std::string> texts;
+  for (StringRef text : a->strings)
+    texts.push_back(text.str());
+  return texts;
+}
+
 DType Operator::dtypeAttr(StringRef name, DType otherwise) {
   const Attribute *a = typed(name, AttributeType::Int);
   if (!a)
@@ -219,8 +229,9 @@ Val Operator::tensor(const Tensor &tensor) {
   return importer.decode(tensor);
 }
 
-llvm::SmallVector<Val> Operator::importBranch(const Graph &graph) {
-  return importer.importBranch(graph, scope, scopeAttributes);
+llvm::SmallVector<Val> Operator::importBranch(const Graph &graph,
+                                              llvm::ArrayRef<Val> inputs) {
+  return importer.importBranch(graph, inputs, scope, scopeAttributes);
 }
 
 void Operator::finish() {

@@ -60,6 +60,7 @@ public:
   std::string stringAttr(llvm::StringRef name, llvm::StringRef otherwise);
   std::optional<Dims> intsAttr(llvm::StringRef name);
   std::optional<std::vector<float>> floatsAttr(llvm::StringRef name);
+  std::optional<std::vector<std::string>> stringsAttr(llvm::StringRef name);
   /// The dtype named by an integer attribute.
   DType dtypeAttr(llvm::StringRef name, DType otherwise);
   /// Attributes without influence on inference.
@@ -83,8 +84,10 @@ public:
 
   /// Decodes the tensor of an attribute.
   Val tensor(const onnx::Tensor &tensor);
-  /// Imports a branch in the node's scope and returns its outputs.
-  llvm::SmallVector<Val> importBranch(const onnx::Graph &graph);
+  /// Imports a branch in the node's scope, with `inputs` as its inputs, and
+  /// returns its outputs.
+  llvm::SmallVector<Val> importBranch(const onnx::Graph &graph,
+                                      llvm::ArrayRef<Val> inputs);
 
   /// Reports unread attributes and unset outputs.
   void finish();
@@ -103,12 +106,13 @@ private:
 
 using ImportFunction = void (*)(Operator &);
 
-/// The imports of the default domain by operator name.
+/// The imports by operator name; those of other domains than the default are
+/// "DOMAIN.NAME".
 class Registry {
 public:
   static const Registry &get();
   /// Null if there is none.
-  ImportFunction find(llvm::StringRef name) const;
+  ImportFunction find(llvm::StringRef domain, llvm::StringRef name) const;
   std::vector<llvm::StringRef> names() const;
 
   void add(llvm::StringRef name, ImportFunction function) {
@@ -121,6 +125,7 @@ private:
 };
 
 // One function a family, in the file of that name.
+void addAttention(Registry &registry);
 void addElementwise(Registry &registry);
 void addActivations(Registry &registry);
 void addShape(Registry &registry);
@@ -133,7 +138,15 @@ void addMatMul(Registry &registry);
 void addNormalization(Registry &registry);
 void addQuantization(Registry &registry);
 void addResize(Registry &registry);
+void addContrib(Registry &registry);
 void addControl(Registry &registry);
+void addEinsum(Registry &registry);
+void addSorting(Registry &registry);
+void addSpectral(Registry &registry);
+void addLoss(Registry &registry);
+void addRecurrent(Registry &registry);
+void addSampling(Registry &registry);
+void addTraining(Registry &registry);
 
 } // namespace fusec::onnx::importer
 

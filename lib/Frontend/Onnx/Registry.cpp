@@ -7,18 +7,27 @@ using namespace fusec::onnx::importer;
 
 Registry::Registry() {
   addActivations(*this);
+  addAttention(*this);
+  addContrib(*this);
   addControl(*this);
   addConvolution(*this);
+  addEinsum(*this);
   addElementwise(*this);
   addGather(*this);
+  addLoss(*this);
   addMatMul(*this);
   addNormalization(*this);
   addPooling(*this);
   addQuantization(*this);
+  addRecurrent(*this);
   addReductions(*this);
   addResize(*this);
+  addSampling(*this);
   addShape(*this);
   addSlicing(*this);
+  addSorting(*this);
+  addSpectral(*this);
+  addTraining(*this);
 }
 
 const Registry &Registry::get() {
@@ -26,8 +35,10 @@ const Registry &Registry::get() {
   return registry;
 }
 
-ImportFunction Registry::find(llvm::StringRef name) const {
-  return functions.lookup(name);
+ImportFunction Registry::find(llvm::StringRef domain,
+                              llvm::StringRef name) const {
+  return functions.lookup(domain.empty() ? name.str()
+                                         : (domain + "." + name).str());
 }
 
 std::vector<llvm::StringRef> Registry::names() const {

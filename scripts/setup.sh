@@ -79,9 +79,20 @@ setup_nvrtc() {
   fi
 }
 
+# The Python package onnx writes the networks of the tests and benchmarks.
+setup_onnx() {
+  local folder=$root/build/python
+  PYTHONPATH=$folder python3 -c 'from onnx import helper' 2>/dev/null && return 0
+  say "getting the Python package onnx from PyPI into build/python"
+  { python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip; } &&
+    python3 -m pip install -q --target "$folder" 'onnx>=1.18' numpy ||
+    say "onnx could not be had: tests of generated networks are skipped"
+}
+
 setup() {
   install_packages "${packages[@]}"
   setup_nvrtc
+  setup_onnx
   # The precompiled header is keyed by what goes into it, so that ccache can
   # serve objects in any folder.
   export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1

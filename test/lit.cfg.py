@@ -26,6 +26,16 @@ exits = os.path.join(config.test_source_root, "Tool", "Inputs", "exits.py")
 config.substitutions.append(("%exits", f"{sys.executable} {exits}"))
 config.substitutions.append(("%python", sys.executable))
 
+# Networks are written with the onnx package: the interpreter's own, or the one
+# that scripts/setup.sh puts into the build.
+paths = [config.fusec_source_dir, os.path.join(config.fusec_source_dir, "build", "python"),
+         os.environ.get("PYTHONPATH", "")]
+config.environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+if subprocess.run([sys.executable, "-c", "from onnx import helper"], capture_output=True,
+                  env={**os.environ, **config.environment}).returncode == 0:
+    config.available_features.add("onnx")
+
 nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 if nvcc:
     config.available_features.add("nvcc")

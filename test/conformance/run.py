@@ -34,7 +34,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEBIAN = pathlib.Path("/usr/share/libonnx-testdata/data/node")
-SUITES = ("debian_node", "onnx_node", "golden_ort", "golden_burn")
+SUITES = ("debian_node", "onnx_node", "golden_ort", "golden_burn", "contrib")
 TARGETS = ("reference", "host")
 BATCH = 32  # cases per process
 

@@ -7,7 +7,6 @@
 //  4. assemble: values to buffers, regions to launches.
 //===----------------------------------------------------------------------===//
 #include "fusec/Driver/Compile.h"
-#include "Diagnostics.h"
 #include "IsolateOps.h"
 #include "ProgramBuilder.h"
 #include "fusec/Conversion/TileToSimt.h"
@@ -15,6 +14,7 @@
 #include "fusec/Dialect/Simt/IR/Simt.h"
 #include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
+#include "fusec/Driver/Diagnostics.h"
 #include "fusec/Reference/Passes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

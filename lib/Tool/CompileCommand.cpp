@@ -83,9 +83,11 @@ emitKernelIr(Model &model, const driver::CompileOptions &options,
   llvm::Expected<Compiled> compiled = compileModel(model, options, observe);
   if (compiled)
     return text;
+  llvm::Error error =
+      withCode(ExitCode::Unsupported, compiled.takeError(), kCompileHelp);
   if (text.empty())
-    return compiled.takeError();
-  report(compiled.takeError());
+    return error;
+  report(std::move(error));
   return text;
 }
 
@@ -120,7 +122,8 @@ static llvm::Expected<std::string> emit(Model &model,
   case Emit::Llvm: {
     llvm::Expected<Compiled> compiled = compileForHost(model, options);
     if (!compiled)
-      return compiled.takeError();
+      return withCode(ExitCode::Unsupported, compiled.takeError(),
+                      kCompileHelp);
     llvm::errs() << toText(compiled->summary);
     return kernelText(compiled->compilation.program);
   }
@@ -132,7 +135,7 @@ static llvm::Expected<std::string> emit(Model &model,
   }
   llvm::Expected<Compiled> compiled = compileModel(model, options, {});
   if (!compiled)
-    return compiled.takeError();
+    return withCode(ExitCode::Unsupported, compiled.takeError(), kCompileHelp);
   llvm::errs() << toText(compiled->summary);
   const runtime::Program &program = compiled->compilation.program;
   if (what == Emit::Cuda)

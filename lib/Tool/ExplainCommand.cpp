@@ -12,7 +12,6 @@
 using namespace fusec;
 using namespace fusec::tool;
 using fusion::EdgeDecision;
-using llvm::json::Array;
 using llvm::json::Object;
 
 static std::string opName(const analysis::OpRef &op) {
@@ -114,52 +113,8 @@ static void printEdges(const Explanation &e) {
   }
 }
 
-static Object kernelJson(const Explanation &e, size_t i) {
-  const fusion::KernelDecision &kernel = e.decisions.kernels[i];
-  Object object{{"kind", analysis::name(kernel.kind)},
-                {"num_ops", kernel.numOps},
-                {"inputs", kernel.numInputs},
-                {"outputs", kernel.numOutputs},
-                {"read_bytes", kernel.cost.readBytes},
-                {"written_bytes", kernel.cost.writtenBytes},
-                {"microseconds", kernel.cost.total()}};
-  if (i < e.kernels.size()) {
-    Array ops;
-    for (const std::string &op : e.kernels[i].ops)
-      ops.push_back(jsonText(op));
-    object["ops"] = std::move(ops);
-    object["kernel"] = e.kernels[i].kernel;
-  }
-  if (kernel.split)
-    object["split"] = jsonText(kernel.split->sentence());
-  return object;
-}
-
-static Object edgeJson(const EdgeDecision &edge) {
-  Object object{{"producer", jsonText(opName(edge.producer))},
-                {"consumer", jsonText(opName(edge.consumer))},
-                {"location", jsonText(place(edge.consumer))},
-                {"fused", edge.fused},
-                {"microseconds", edge.microseconds}};
-  if (edge.producerKernel)
-    object["producer_kernel"] = *edge.producerKernel;
-  if (edge.consumerKernel)
-    object["consumer_kernel"] = *edge.consumerKernel;
-  if (edge.refusal) {
-    object["reason"] = analysis::name(edge.refusal->reason);
-    object["why"] = jsonText(edge.refusal->sentence());
-    object["remedy"] = jsonText(edge.refusal->remedy());
-  }
-  return object;
-}
-
 static void printJson(const Explanation &e) {
-  Array kernels, edges;
-  for (size_t i = 0; i < e.decisions.kernels.size(); ++i)
-    kernels.push_back(kernelJson(e, i));
-  for (const EdgeDecision &edge : e.decisions.edges)
-    edges.push_back(edgeJson(edge));
-  Object object{{"kernels", std::move(kernels)}, {"edges", std::move(edges)}};
+  Object object = session::toJson(e.decisions, e.kernels);
   if (e.failure.empty())
     object["fusion"] = toJson(e.summary);
   else

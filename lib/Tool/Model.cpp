@@ -3,15 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "Model.h"
 #include "Arguments.h"
-#include "fusec/Dialect/Graph/IR/Graph.h"
-#include "fusec/Driver/Compile.h"
-#include "fusec/Frontend/Onnx/Import.h"
 #include "fusec/Frontend/Onnx/Reader.h"
-#include "fusec/Frontend/Onnx/TensorData.h"
 #include "fusec/Support/File.h"
-#include "fusec/Target/Host/CompileForHost.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -34,10 +27,6 @@ std::string fusec::tool::describeShape(llvm::ArrayRef<int64_t> shape) {
 
 std::string fusec::tool::describe(DType dtype, llvm::ArrayRef<int64_t> shape) {
   return (fusec::name(dtype) + " " + describeShape(shape)).str();
-}
-
-func::FuncOp Model::function() {
-  return *module->getOps<func::FuncOp>().begin();
 }
 
 ModelFile::ModelFile() = default;
@@ -77,17 +66,7 @@ llvm::Expected<ModelFile> ModelFile::open(llvm::StringRef path) {
 // ONNX inputs
 //===----------------------------------------------------------------------===//
 
-/// The inputs of the graph without those that an initializer gives a value.
-static std::vector<const onnx::ValueInfo *> openInputs(const onnx::Model &m) {
-  llvm::StringSet<> known;
-  for (const onnx::Tensor &tensor : m.graph.initializers)
-    known.insert(tensor.name);
-  std::vector<const onnx::ValueInfo *> result;
-  for (const onnx::ValueInfo &input : m.graph.inputs)
-    if (!known.contains(input.name))
-      result.push_back(&input);
-  return result;
-}
+using session::openInputs;
 
 std::vector<std::string> ModelFile::onnxInputs() const {
   std::vector<std::string> names;
@@ -109,17 +88,7 @@ bool ModelFile::isDynamic(llvm::StringRef name) const {
 llvm::Error ModelFile::checkInputTypes() const {
   if (!onnx)
     return llvm::Error::success();
-  for (const onnx::ValueInfo *input : openInputs(*onnx)) {
-    if (input->type.kind != onnx::Type::Kind::Tensor)
-      return toolError(ExitCode::Unsupported,
-                       "input " + quoted(input->name) +
-                           ": expected a tensor, found another ONNX type");
-    if (auto dtype = onnx::toDType(input->type.elementType); !dtype)
-      return toolError(ExitCode::Unsupported,
-                       "input " + quoted(input->name) + ": " +
-                           llvm::toString(dtype.takeError()));
-  }
-  return llvm::Error::success();
+  return withCode(ExitCode::Unsupported, session::checkInputTypes(*onnx));
 }
 
 /// The first dimension of `input` that `bindings` leave open, as an error.
@@ -198,112 +167,27 @@ llvm::Error ModelFile::checkBindings(const Bindings &bindings) const {
 // Making models
 //===----------------------------------------------------------------------===//
 
-/// Collects the errors that MLIR reports while it lives.
-namespace {
-class Diagnostics {
-public:
-  explicit Diagnostics(MLIRContext *context)
-      : handler(context, [this](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-            return;
-          llvm::raw_string_ostream os(text);
-          if (!text.empty())
-            os << '\n';
-          if (!isa<UnknownLoc>(diagnostic.getLocation()))
-            os << diagnostic.getLocation() << ": ";
-          os << diagnostic;
-          for (Diagnostic &note : diagnostic.getNotes())
-            os << "\n  note: " << note;
-        }) {}
-  std::string take(llvm::StringRef otherwise) {
-    return text.empty() ? otherwise.str() : std::move(text);
-  }
-
-private:
-  std::string text;
-  ScopedDiagnosticHandler handler;
-};
-} // namespace
-
-static llvm::Expected<runtime::TensorSpec>
-specOf(Type type, DictionaryAttr attributes, llvm::StringRef otherwise) {
-  std::string name = otherwise.str();
-  if (attributes)
-    if (auto given = attributes.getAs<StringAttr>("graph.name"))
-      name = given.str();
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  std::optional<DType> dtype =
-      tensor ? graph::toDType(tensor.getElementType()) : std::nullopt;
-  if (!dtype || !tensor.hasStaticShape()) {
-    std::string found;
-    llvm::raw_string_ostream(found) << type;
-    return toolError(ExitCode::Unsupported,
-                     "tensor " + quoted(name) +
-                         ": expected a tensor of static shape, found " + found);
-  }
-  return runtime::TensorSpec{name, *dtype,
-                             std::vector<int64_t>(tensor.getShape())};
-}
-
-/// Fills inputs and outputs from the module's only function.
-static llvm::Error describeFunction(Model &model) {
-  llvm::Expected<func::FuncOp> entry = driver::findEntry(*model.module);
-  if (!entry)
-    return withCode(ExitCode::Usage, entry.takeError());
-  FunctionType type = entry->getFunctionType();
-  for (auto [i, input] : llvm::enumerate(type.getInputs())) {
-    auto spec =
-        specOf(input, entry->getArgAttrDict(i), "input" + std::to_string(i));
-    if (!spec)
-      return spec.takeError();
-    model.inputs.push_back(std::move(*spec));
-  }
-  for (auto [i, result] : llvm::enumerate(type.getResults())) {
-    auto spec = specOf(result, entry->getResultAttrDict(i),
-                       "output" + std::to_string(i));
-    if (!spec)
-      return spec.takeError();
-    model.outputs.push_back(std::move(*spec));
-  }
-  return llvm::Error::success();
-}
-
 llvm::Expected<Model> ModelFile::load(const Bindings &bindings) const {
-  DialectRegistry registry;
-  driver::registerDialects(registry);
-  host::registerDialects(registry);
-  Model model;
-  model.context =
-      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  model.context->loadAllAvailableDialects();
-  Diagnostics diagnostics(model.context.get());
-  if (isOnnx()) {
-    if (llvm::Error error = checkInputTypes())
-      return error;
-    if (llvm::Error error = checkBindings(bindings))
-      return error;
-    onnx::ImportOptions options;
-    options.inputShapes = bindings.shapes;
-    options.symbols = bindings.dims;
-    options.boundInputs = bindings.values;
-    model.module = onnx::importModel(*onnx, model.context.get(), options);
-    if (!model.module)
-      return toolError(ExitCode::Unsupported,
-                       quoted(path) + ": " +
-                           diagnostics.take("the model cannot be imported"));
-  } else {
+  if (!isOnnx()) {
     if (!bindings.shapes.empty() || !bindings.dims.empty())
       return toolError(ExitCode::Usage,
                        "--shape and --dim are for ONNX files; the types in "
                        "MLIR text say all shapes");
-    model.module = parseSourceString<ModuleOp>(
-        text, ParserConfig(model.context.get()), path);
-    if (!model.module)
-      return toolError(ExitCode::Usage,
-                       quoted(path) + " is not valid: " +
-                           diagnostics.take("the text cannot be parsed"));
+    llvm::Expected<Model> model = session::parseModel(text, path);
+    if (!model)
+      return withCode(ExitCode::Usage, model.takeError());
+    return model;
   }
-  if (llvm::Error error = describeFunction(model))
+  if (llvm::Error error = checkInputTypes())
     return error;
+  if (llvm::Error error = checkBindings(bindings))
+    return error;
+  onnx::ImportOptions options;
+  options.inputShapes = bindings.shapes;
+  options.symbols = bindings.dims;
+  options.boundInputs = bindings.values;
+  llvm::Expected<Model> model = session::importModel(*onnx, options, path);
+  if (!model)
+    return withCode(ExitCode::Unsupported, model.takeError());
   return model;
 }

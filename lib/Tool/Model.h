@@ -5,11 +5,8 @@
 #define FUSEC_LIB_TOOL_MODEL_H
 
 #include "ToolError.h"
-#include "fusec/Runtime/Program.h"
+#include "fusec/Session/Model.h"
 #include "fusec/Support/HostTensor.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace fusec::onnx {
@@ -18,15 +15,7 @@ struct Model;
 
 namespace fusec::tool {
 
-/// A graph in memory: a module with one function of graph ops.
-struct Model {
-  std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// Arguments and results with the names that the file gives them.
-  std::vector<runtime::TensorSpec> inputs, outputs;
-
-  mlir::func::FuncOp function();
-};
+using session::Model;
 
 /// What the user says about a file's inputs, by name.
 struct Bindings {

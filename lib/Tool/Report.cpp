@@ -12,23 +12,10 @@ using namespace fusec;
 using namespace fusec::tool;
 using llvm::json::Object;
 
-llvm::json::Value fusec::tool::jsonText(llvm::StringRef text) {
-  return llvm::json::fixUTF8(text);
-}
-
 Object fusec::tool::toJson(const runtime::TensorSpec &spec) {
   return Object{{"name", jsonText(spec.name)},
                 {"dtype", fusec::name(spec.dtype)},
                 {"shape", llvm::json::Array(spec.shape)}};
-}
-
-Object fusec::tool::toJson(const FusionSummary &summary) {
-  return Object{{"ops", summary.opsBefore},
-                {"kernels", summary.kernels},
-                {"launches", summary.launches},
-                {"bytes_before", summary.bytesBefore},
-                {"bytes_after", summary.bytesAfter},
-                {"workspace_bytes", summary.workspaceBytes}};
 }
 
 std::string fusec::tool::bytesText(double bytes) {

@@ -9,14 +9,11 @@
 
 namespace fusec::tool {
 
-/// A string as JSON: bytes that are not UTF-8 are replaced.
-llvm::json::Value jsonText(llvm::StringRef text);
+using session::jsonText;
+using session::toJson;
 
 /// {"name", "dtype", "shape"}.
 llvm::json::Object toJson(const runtime::TensorSpec &spec);
-
-/// {"ops", "kernels", "launches", "bytes_before", "bytes_after", "workspace"}.
-llvm::json::Object toJson(const FusionSummary &summary);
 
 /// "12 ops -> 3 launches of 2 kernels; 1.5 MB -> 0.4 MB moved; ...".
 std::string toText(const FusionSummary &summary);

@@ -7,34 +7,19 @@
 #include "Model.h"
 #include "Options.h"
 #include "Target.h"
-#include "fusec/Driver/Compile.h"
 #include "fusec/Runtime/Executable.h"
+#include "fusec/Session/Build.h"
 
 namespace fusec::tool {
 
-/// What fusion changes. Bytes count each kernel's inputs and outputs once.
-struct FusionSummary {
-  /// One kernel per op.
-  int64_t opsBefore = 0, bytesBefore = 0;
-  /// As compiled; equal kernels are compiled once and launched often.
-  int64_t kernels = 0, launches = 0, bytesAfter = 0, workspaceBytes = 0;
-};
+using session::Compiled;
+using session::compileForHost;
+using session::compileModel;
+using session::FusionSummary;
 
-/// A compiled model with its summary.
-struct Compiled {
-  driver::Compilation compilation;
-  FusionSummary summary;
-};
-
-/// Compiles `model`, which changes, for GPU kernel text. `observer` may be
-/// empty.
-llvm::Expected<Compiled> compileModel(Model &model,
-                                      const driver::CompileOptions &options,
-                                      const driver::StageObserver &observer);
-
-/// Compiles `model`, which changes, to LLVM IR for the CPU.
-llvm::Expected<Compiled> compileForHost(Model &model,
-                                        const driver::CompileOptions &options);
+/// The remedy for a graph that does not compile.
+inline constexpr char kCompileHelp[] =
+    "--target=reference runs every graph; 'fusec explain' shows the plan";
 
 /// A model on a target.
 class Session {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ToolError.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/raw_ostream.h"
 
+using namespace fusec;
 using namespace fusec::tool;
 
 char ToolError::ID;
@@ -20,9 +20,29 @@ llvm::Error fusec::tool::toolError(ExitCode code, const llvm::Twine &message,
   return llvm::make_error<ToolError>(code, message.str(), remedy.str());
 }
 
+static ExitCode toExitCode(session::ErrorClass kind) {
+  switch (kind) {
+  case session::ErrorClass::InvalidArgument:
+    return ExitCode::Usage;
+  case session::ErrorClass::Unsupported:
+    return ExitCode::Unsupported;
+  case session::ErrorClass::NoDevice:
+    return ExitCode::NoDevice;
+  case session::ErrorClass::Failed:
+    break;
+  }
+  return ExitCode::Failed;
+}
+
 llvm::Error fusec::tool::withCode(ExitCode code, llvm::Error error,
                                   const llvm::Twine &remedy) {
   if (!error || error.isA<ToolError>())
+    return error;
+  error = llvm::handleErrors(
+      std::move(error), [&](std::unique_ptr<session::SessionError> info) {
+        return toolError(toExitCode(info->kind), info->message, remedy);
+      });
+  if (error.isA<ToolError>())
     return error;
   return toolError(code, llvm::toString(std::move(error)), remedy);
 }
@@ -42,15 +62,4 @@ ExitCode fusec::tool::report(llvm::Error error) {
         result = ExitCode::Failed;
       });
   return result;
-}
-
-std::string fusec::tool::quoted(const llvm::Twine &twine) {
-  llvm::SmallString<64> storage;
-  llvm::StringRef text = twine.toStringRef(storage);
-  std::string result = "'";
-  llvm::raw_string_ostream os(result);
-  os.write_escaped(text.take_front(256), /*UseHexEscapes=*/true);
-  if (text.size() > 256)
-    os << "...";
-  return result + "'";
 }

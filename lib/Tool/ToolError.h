@@ -4,8 +4,7 @@
 #ifndef FUSEC_LIB_TOOL_TOOLERROR_H
 #define FUSEC_LIB_TOOL_TOOLERROR_H
 
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/Error.h"
+#include "fusec/Session/Error.h"
 
 namespace fusec::tool {
 
@@ -43,16 +42,15 @@ public:
 llvm::Error toolError(ExitCode code, const llvm::Twine &message,
                       const llvm::Twine &remedy = "");
 
-/// `error` with an exit code; a ToolError keeps its own. Success stays success.
+/// `error` with an exit code; a ToolError keeps its own, and the class of a
+/// SessionError decides. Success stays success.
 llvm::Error withCode(ExitCode code, llvm::Error error,
                      const llvm::Twine &remedy = "");
 
 /// Prints `error` to stderr and returns its exit code (Failed if it has none).
 ExitCode report(llvm::Error error);
 
-/// `text` between quotes, control bytes and bytes above ASCII escaped: names
-/// from files may hold anything.
-std::string quoted(const llvm::Twine &text);
+using session::quoted;
 
 } // namespace fusec::tool
 

@@ -1,8 +1,8 @@
 //===- Diagnostics.h - diagnostics as errors --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef FUSEC_LIB_DRIVER_DIAGNOSTICS_H
-#define FUSEC_LIB_DRIVER_DIAGNOSTICS_H
+#ifndef FUSEC_DRIVER_DIAGNOSTICS_H
+#define FUSEC_DRIVER_DIAGNOSTICS_H
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Error.h"
@@ -41,4 +41,4 @@ private:
 
 } // namespace fusec::driver
 
-#endif // FUSEC_LIB_DRIVER_DIAGNOSTICS_H
+#endif // FUSEC_DRIVER_DIAGNOSTICS_H

@@ -1,0 +1,105 @@
+/*===- run.h - running executables -----------------------------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                      *|
+|*                                                                              *|
+|* Tensors are dense and row-major, in the order of the executable's inputs and *|
+|* outputs. Runs are asynchronous on CUDA and done on return elsewhere.         *|
+\*===------------------------------------------------------------------------===*/
+#ifndef FUSEC_C_RUN_H
+#define FUSEC_C_RUN_H
+
+#include "fusec-c/compile.h"
+#include "fusec-c/dlpack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Options of an execution context. */
+typedef struct fusec_execution_options {
+  size_t size;
+  /** Scratch memory of the device, aligned to 256 and at least
+      fusec_executable_workspace_bytes long. It stays the caller's and serves
+      one context at a time. Null: the context allocates its own. */
+  void *workspace;
+  uint64_t workspace_bytes;
+  /** Not 0: waits after each step, so that a fault names the kernel that caused
+      it. Slow, and not allowed while a stream is captured. */
+  int32_t check_each_step;
+} fusec_execution_options;
+
+static inline fusec_execution_options fusec_execution_options_default(void) {
+  fusec_execution_options options;
+  memset(&options, 0, sizeof(options));
+  options.size = sizeof(options);
+  return options;
+}
+
+/** What one stream at a time needs to run an executable, which it keeps alive.
+    One thread at a time; make one per thread or stream. */
+typedef struct fusec_execution_context fusec_execution_context;
+
+/** Makes an execution context. `options` may be null. INVALID_ARGUMENT if the
+    workspace is too small or the executable was only compiled. */
+FUSEC_API fusec_error *
+fusec_execution_context_create(const fusec_executable *executable,
+                               const fusec_execution_options *options,
+                               fusec_execution_context **result);
+/** Frees the context; the work that it enqueued must have finished. */
+FUSEC_API void fusec_execution_context_free(fusec_execution_context *context);
+
+/** Enqueues one run on `stream` (a CUstream or cudaStream_t; ignored on the
+    CPU; null is the default stream). Pointers are to memory of the device,
+    aligned to 16; that of an empty tensor may be null. Outputs overlap neither
+    inputs nor each other. Does not synchronize, allocate or lock, and is legal
+    while the stream is captured. INVALID_ARGUMENT names the tensor that does
+    not fit. */
+FUSEC_API fusec_error *
+fusec_execution_context_run(fusec_execution_context *context,
+                            const void *const *inputs, size_t num_inputs,
+                            void *const *outputs, size_t num_outputs,
+                            void *stream);
+
+/** The same with DLPack tensors, which are checked: device type and ordinal,
+    element type, rank, shape, row-major layout, alignment. Tensors are borrowed
+    until the work has finished; outputs are written in place. Bool may come as
+    kDLBool or as 8-bit unsigned; 4-bit types come as 8-bit. CPU targets take
+    kDLCPU, kDLCUDAHost and kDLCUDAManaged; CUDA takes kDLCUDA and
+    kDLCUDAManaged. */
+FUSEC_API fusec_error *
+fusec_execution_context_run_dlpack(fusec_execution_context *context,
+                                   const DLTensor *const *inputs,
+                                   size_t num_inputs,
+                                   const DLTensor *const *outputs,
+                                   size_t num_outputs, void *stream);
+
+/** Waits for the work on `stream` and reports what went wrong in it. */
+FUSEC_API fusec_error *
+fusec_execution_context_synchronize(fusec_execution_context *context,
+                                    void *stream);
+
+/** Device memory for output `index` as an owned DLPack tensor, uninitialised.
+    The caller, or whoever it hands the tensor to, calls its deleter once, from
+    any thread, when no work uses it. It outlives every handle. */
+FUSEC_API fusec_error *
+fusec_executable_allocate_output(const fusec_executable *executable,
+                                 size_t index, DLManagedTensor **result);
+
+/** Bytes in host memory. */
+typedef struct fusec_host_array {
+  void *data;
+  uint64_t bytes;
+} fusec_host_array;
+
+/** Runs once with host memory on any target: copies in, runs, copies out,
+    waits. `inputs` are only read. Sizes must be those of the tensors. Allocates
+    every time: for tests and tools. Thread-safe. */
+FUSEC_API fusec_error *
+fusec_executable_run_host(const fusec_executable *executable,
+                          const fusec_host_array *inputs, size_t num_inputs,
+                          const fusec_host_array *outputs, size_t num_outputs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FUSEC_C_RUN_H */

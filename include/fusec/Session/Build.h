@@ -1,0 +1,54 @@
+//===- Build.h - compiling a model for a target -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_SESSION_BUILD_H
+#define FUSEC_SESSION_BUILD_H
+
+#include "fusec/Driver/Compile.h"
+#include "fusec/Session/Model.h"
+#include "fusec/Session/Target.h"
+#include "llvm/Support/JSON.h"
+
+namespace fusec::session {
+
+/// What fusion changes. Bytes count each kernel's inputs and outputs once.
+struct FusionSummary {
+  /// One kernel per op.
+  int64_t opsBefore = 0, bytesBefore = 0;
+  /// As compiled; equal kernels are compiled once and launched often.
+  int64_t kernels = 0, launches = 0, bytesAfter = 0, workspaceBytes = 0;
+};
+
+/// A compiled model with its summary. Decisions speak of locations in the
+/// model's context, which must still live where they are read.
+struct Compiled {
+  driver::Compilation compilation;
+  FusionSummary summary;
+};
+
+/// Compiles `model`, which changes, for GPU kernel text. `observer` may be
+/// empty.
+llvm::Expected<Compiled> compileModel(Model &model,
+                                      const driver::CompileOptions &options,
+                                      const driver::StageObserver &observer);
+
+/// Compiles `model`, which changes, to LLVM IR for the CPU.
+llvm::Expected<Compiled> compileForHost(Model &model,
+                                        const driver::CompileOptions &options);
+
+/// A string as JSON: bytes that are not UTF-8 are replaced.
+llvm::json::Value jsonText(llvm::StringRef text);
+
+/// {"ops", "kernels", "launches", "bytes_before", "bytes_after",
+/// "workspace_bytes"}.
+llvm::json::Object toJson(const FusionSummary &summary);
+
+/// {"kernels": [...], "edges": [...]}: what became one kernel, and for every
+/// producer and consumer whether they were fused, what that saves or costs and
+/// why not. `kernels` is parallel to the decisions' kernels or empty.
+llvm::json::Object toJson(const fusion::FusionDecisions &decisions,
+                          llvm::ArrayRef<driver::KernelSummary> kernels);
+
+} // namespace fusec::session
+
+#endif // FUSEC_SESSION_BUILD_H

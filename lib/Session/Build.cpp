@@ -1,0 +1,98 @@
+//===- Build.cpp - compiling a model for a target -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Session/Build.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Target/Host/CompileForHost.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::session;
+
+/// Bytes of a tensor value.
+static int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::optional<DType> dtype =
+      tensor ? graph::toDType(tensor.getElementType()) : std::nullopt;
+  return dtype && tensor.hasStaticShape()
+             ? tensor.getNumElements() * byteSize(*dtype)
+             : 0;
+}
+
+/// What one kernel per op would do.
+static void countOps(Operation *module, FusionSummary &summary) {
+  for (func::FuncOp function : cast<ModuleOp>(module).getOps<func::FuncOp>())
+    for (Operation &op : function.getBody().front()) {
+      if (!isa<graph::FusibleOpInterface>(op) || isa<graph::ConstantOp>(op))
+        continue;
+      ++summary.opsBefore;
+      for (Type type : op.getOperandTypes())
+        summary.bytesBefore += bytesOf(type);
+      for (Type type : op.getResultTypes())
+        summary.bytesBefore += bytesOf(type);
+    }
+}
+
+llvm::Expected<Compiled>
+session::compileModel(Model &model, const driver::CompileOptions &options,
+                          const driver::StageObserver &observer) {
+  FusionSummary summary;
+  auto observe = [&](driver::Stage stage, Operation *op) {
+    if (stage == driver::Stage::Graph)
+      countOps(op, summary);
+    if (observer)
+      observer(stage, op);
+  };
+  llvm::Expected<driver::Compilation> compilation =
+      driver::compile(*model.module, options, observe);
+  if (!compilation)
+    return withClass(ErrorClass::Unsupported, compilation.takeError());
+  summary.kernels = compilation->program.kernels.size();
+  summary.launches = compilation->kernels.size();
+  summary.workspaceBytes = compilation->program.workspaceBytes;
+  for (const driver::KernelSummary &kernel : compilation->kernels)
+    summary.bytesAfter += kernel.bytes;
+  return Compiled{std::move(*compilation), summary};
+}
+
+/// The bytes that each region and each op outside of one moves.
+static int64_t bytesMoved(Model &model) {
+  int64_t bytes = 0;
+  for (Operation &op : model.function().getBody().front()) {
+    if (!isa<graph::FusionOp, graph::FusibleOpInterface>(op) ||
+        isa<graph::ConstantOp>(op))
+      continue;
+    for (Type type : op.getOperandTypes())
+      bytes += bytesOf(type);
+    for (Type type : op.getResultTypes())
+      bytes += bytesOf(type);
+  }
+  return bytes;
+}
+
+llvm::Expected<Compiled>
+session::compileForHost(Model &model,
+                            const driver::CompileOptions &options) {
+  Compiled result;
+  if (llvm::Error error = driver::simplifyGraph(*model.module))
+    return withClass(ErrorClass::Unsupported, std::move(error));
+  countOps(*model.module, result.summary);
+  auto decisions = driver::planGraph(*model.module, options);
+  if (!decisions)
+    return withClass(ErrorClass::Unsupported, decisions.takeError());
+  result.compilation.decisions = std::move(*decisions);
+  result.summary.bytesAfter = bytesMoved(model);
+  host::CompileOptions hostOptions;
+  hostOptions.exact = options.numerics == NumericsMode::Exact;
+  auto program = host::compileForHost(*model.module, hostOptions);
+  if (!program)
+    return withClass(ErrorClass::Unsupported, program.takeError());
+  result.summary.kernels = program->kernels.size();
+  result.summary.launches =
+      llvm::count_if(program->steps, [](const runtime::Step &step) {
+        return std::holds_alternative<runtime::Launch>(step);
+      });
+  result.summary.workspaceBytes = program->workspaceBytes;
+  result.compilation.program = std::move(*program);
+  return result;
+}

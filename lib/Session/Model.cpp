@@ -1,0 +1,148 @@
+//===- Model.cpp - a graph in memory --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Session/Model.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Driver/Compile.h"
+#include "fusec/Driver/Diagnostics.h"
+#include "fusec/Frontend/Onnx/TensorData.h"
+#include "fusec/Target/Host/CompileForHost.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::session;
+using driver::DiagnosticCollector;
+
+func::FuncOp Model::function() {
+  return *module->getOps<func::FuncOp>().begin();
+}
+
+std::unique_ptr<MLIRContext> session::createContext() {
+  DialectRegistry registry;
+  driver::registerDialects(registry);
+  host::registerDialects(registry);
+  auto context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+static llvm::Expected<runtime::TensorSpec>
+specOf(Type type, DictionaryAttr attributes, llvm::StringRef otherwise) {
+  std::string name = otherwise.str();
+  if (attributes)
+    if (auto given = attributes.getAs<StringAttr>("graph.name"))
+      name = given.str();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::optional<DType> dtype =
+      tensor ? graph::toDType(tensor.getElementType()) : std::nullopt;
+  if (!dtype || !tensor.hasStaticShape()) {
+    std::string found;
+    llvm::raw_string_ostream(found) << type;
+    return sessionError(ErrorClass::Unsupported,
+                        "tensor " + quoted(name) +
+                            ": expected a tensor of static shape, found " +
+                            found);
+  }
+  return runtime::TensorSpec{name, *dtype,
+                             std::vector<int64_t>(tensor.getShape())};
+}
+
+llvm::Error session::describeFunction(Model &model) {
+  llvm::Expected<func::FuncOp> entry = driver::findEntry(*model.module);
+  if (!entry)
+    return withClass(ErrorClass::InvalidArgument, entry.takeError());
+  FunctionType type = entry->getFunctionType();
+  for (auto [i, input] : llvm::enumerate(type.getInputs())) {
+    auto spec =
+        specOf(input, entry->getArgAttrDict(i), "input" + std::to_string(i));
+    if (!spec)
+      return spec.takeError();
+    model.inputs.push_back(std::move(*spec));
+  }
+  for (auto [i, result] : llvm::enumerate(type.getResults())) {
+    auto spec = specOf(result, entry->getResultAttrDict(i),
+                       "output" + std::to_string(i));
+    if (!spec)
+      return spec.takeError();
+    model.outputs.push_back(std::move(*spec));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Model> session::parseModel(llvm::StringRef text,
+                                          llvm::StringRef name) {
+  Model model;
+  model.context = createContext();
+  DiagnosticCollector diagnostics(model.context.get());
+  model.module = parseSourceString<ModuleOp>(
+      text, ParserConfig(model.context.get()), name);
+  if (!model.module)
+    return sessionError(
+        ErrorClass::InvalidArgument,
+        quoted(name) + " is not valid: " +
+            llvm::toString(diagnostics.take("the text cannot be parsed")));
+  if (llvm::Error error = describeFunction(model))
+    return error;
+  return model;
+}
+
+llvm::Expected<Model> session::importModel(const onnx::Model &file,
+                                           const onnx::ImportOptions &options,
+                                           llvm::StringRef name) {
+  Model model;
+  model.context = createContext();
+  DiagnosticCollector diagnostics(model.context.get());
+  model.module = onnx::importModel(file, model.context.get(), options);
+  if (!model.module)
+    return sessionError(
+        ErrorClass::Unsupported,
+        quoted(name) + ": " +
+            llvm::toString(
+                diagnostics.take("the model cannot be imported")));
+  if (llvm::Error error = describeFunction(model))
+    return error;
+  return model;
+}
+
+llvm::Expected<Model> session::cloneModel(const Model &model) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  ModuleOp module = const_cast<Model &>(model).module.get();
+  if (failed(writeBytecodeToFile(module, stream)))
+    return sessionError(ErrorClass::Failed, "the graph cannot be copied");
+  return parseModel(bytes, "graph");
+}
+
+//===----------------------------------------------------------------------===//
+// ONNX
+//===----------------------------------------------------------------------===//
+
+std::vector<const onnx::ValueInfo *>
+session::openInputs(const onnx::Model &file) {
+  llvm::StringSet<> known;
+  for (const onnx::Tensor &tensor : file.graph.initializers)
+    known.insert(tensor.name);
+  std::vector<const onnx::ValueInfo *> result;
+  for (const onnx::ValueInfo &input : file.graph.inputs)
+    if (!known.contains(input.name))
+      result.push_back(&input);
+  return result;
+}
+
+llvm::Error session::checkInputTypes(const onnx::Model &file) {
+  for (const onnx::ValueInfo *input : openInputs(file)) {
+    if (input->type.kind != onnx::Type::Kind::Tensor)
+      return sessionError(ErrorClass::Unsupported,
+                          "input " + quoted(input->name) +
+                              ": expected a tensor, found another ONNX type");
+    if (auto dtype = onnx::toDType(input->type.elementType); !dtype)
+      return sessionError(ErrorClass::Unsupported,
+                          "input " + quoted(input->name) + ": " +
+                              llvm::toString(dtype.takeError()));
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,92 @@
+//===- Target.cpp - the targets and their devices -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Session/Target.h"
+#include "fusec/Embedded/GemmSkeleton.h"
+#include "fusec/Embedded/PreludeCuda.h"
+#include "fusec/Runtime/Cuda/CudaDevice.h"
+#include "fusec/Runtime/Emulator/EmulatorDevice.h"
+#include "fusec/Runtime/Host/HostDevice.h"
+
+using namespace fusec;
+using namespace fusec::session;
+
+static constexpr llvm::StringRef kTargetNames[] = {"cuda", "host", "emulator",
+                                                   "reference"};
+static constexpr char kPreludeName[] = "fusec_prelude.cuh";
+static constexpr char kSkeletonName[] = "fusec_skeleton.cuh";
+
+llvm::StringRef session::name(TargetKind kind) {
+  return kTargetNames[static_cast<size_t>(kind)];
+}
+
+llvm::ArrayRef<llvm::StringRef> session::targetNames() { return kTargetNames; }
+
+std::optional<TargetKind> session::parseTargetKind(llvm::StringRef text) {
+  for (auto [i, name] : llvm::enumerate(kTargetNames))
+    if (text == name)
+      return static_cast<TargetKind>(i);
+  return std::nullopt;
+}
+
+runtime::NvrtcOptions session::nvrtcOptions(const TargetInfo &info) {
+  runtime::NvrtcOptions options;
+  options.architecture = info.computeCapability;
+  options.headers = {{kPreludeName, embedded::kPreludeCuda},
+                     {kSkeletonName, embedded::kGemmSkeleton}};
+  options.skeletonHeader = kSkeletonName;
+  options.extraOptions = {std::string("--pre-include=") + kPreludeName};
+  return options;
+}
+
+llvm::StringRef session::devicePrelude() { return embedded::kPreludeCuda; }
+
+static llvm::Expected<Target> openCuda(const OpenOptions &options) {
+  TargetInfo info = options.machine.value_or(TargetInfo::h200());
+  runtime::CudaOptions cuda;
+  cuda.ordinal = options.ordinal;
+  cuda.compile = nvrtcOptions(info);
+  cuda.cache = options.cache;
+  auto device = runtime::createCudaDevice(cuda);
+  if (!device)
+    return withClass(ErrorClass::NoDevice, device.takeError());
+  if (!options.machine && (*device)->info().computeCapability < 90)
+    info = TargetInfo::a100();
+  return Target{TargetKind::Cuda, *device, info};
+}
+
+llvm::Expected<Target> session::openTarget(TargetKind kind,
+                                           const OpenOptions &options) {
+  TargetInfo info = options.machine.value_or(TargetInfo::h200());
+  switch (kind) {
+  case TargetKind::Cuda:
+    return openCuda(options);
+  case TargetKind::Host:
+    return Target{kind, runtime::createHostDevice(), info};
+  case TargetKind::Emulator:
+    return Target{kind, runtime::createEmulatorDevice(), info};
+  case TargetKind::Reference:
+    break;
+  }
+  runtime::HostDeviceOptions oneThread;
+  oneThread.threads = 1;
+  return Target{kind, runtime::createHostDevice(oneThread), info};
+}
+
+llvm::Expected<Target> session::openDefaultTarget(const OpenOptions &options) {
+  llvm::Expected<Target> cuda = openCuda(options);
+  if (cuda)
+    return cuda;
+  llvm::Error other = llvm::handleErrors(
+      cuda.takeError(),
+      [&](std::unique_ptr<SessionError> error) -> llvm::Error {
+        if (error->kind != ErrorClass::NoDevice)
+          return llvm::Error(std::move(error));
+        if (options.onNoGpu)
+          options.onNoGpu(error->message);
+        return llvm::Error::success();
+      });
+  if (other)
+    return other;
+  return openTarget(TargetKind::Host, options);
+}

@@ -21,18 +21,17 @@ include(HandleLLVMOptions)
 
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
-# Without the shared libMLIR, libraries of fusec link no MLIR target at all: the
-# exported MLIR targets carry the shared libLLVM in their link interface. Tools
-# then link the archives by file; the linker takes from them what is used.
-if(NOT FUSEC_LINK_MLIR_DYLIB)
-  find_program(FUSEC_LLVM_CONFIG llvm-config-22 llvm-config HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
-  execute_process(COMMAND ${FUSEC_LLVM_CONFIG} --link-static --system-libs all
-    OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  separate_arguments(libs UNIX_COMMAND "${libs}")
-  file(GLOB archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
-  list(FILTER archives EXCLUDE REGEX "libMLIR.*(Test|CAPI|Runner|ExecutionEngine)")
-  add_library(FusecStaticMLIR INTERFACE)
-  target_link_options(FusecStaticMLIR INTERFACE
-    -Wl,--gc-sections -Wl,--icf=all -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc)
-  target_link_libraries(FusecStaticMLIR INTERFACE -Wl,--start-group ${archives} -Wl,--end-group ${libs})
-endif()
+# LLVM by file, for what must not bring the shared one along: libfusec.so always
+# and, without the shared libMLIR, the tools. Libraries of fusec then link no
+# MLIR target at all: the exported MLIR targets carry the shared libLLVM in their
+# link interface. The linker takes from the archives what is used.
+find_program(FUSEC_LLVM_CONFIG llvm-config-22 llvm-config HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
+execute_process(COMMAND ${FUSEC_LLVM_CONFIG} --link-static --system-libs all
+  OUTPUT_VARIABLE libs OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(libs UNIX_COMMAND "${libs}")
+file(GLOB archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+list(FILTER archives EXCLUDE REGEX "libMLIR.*(Test|CAPI|Runner|ExecutionEngine)")
+add_library(FusecStaticMLIR INTERFACE)
+target_link_options(FusecStaticMLIR INTERFACE
+  -Wl,--gc-sections -Wl,--icf=all -Wl,--as-needed -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc)
+target_link_libraries(FusecStaticMLIR INTERFACE -Wl,--start-group ${archives} -Wl,--end-group ${libs})

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "Liveness.h"
 #include "fusec/Runtime/Executable.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
 
@@ -365,6 +366,14 @@ Error ExecutionContext::Impl::runSteps(Stream stream) {
   return Error::success();
 }
 
+char ArgumentError::ID;
+
+void ArgumentError::log(llvm::raw_ostream &os) const { os << text; }
+
+std::error_code ArgumentError::convertToErrorCode() const {
+  return llvm::inconvertibleErrorCode();
+}
+
 ExecutionContext::ExecutionContext(std::unique_ptr<Impl> impl)
     : impl(std::move(impl)) {}
 ExecutionContext::~ExecutionContext() = default;
@@ -389,7 +398,7 @@ ExecutionContext::create(std::shared_ptr<const Executable> executable,
 Error ExecutionContext::run(llvm::ArrayRef<const void *> inputs,
                             llvm::ArrayRef<void *> outputs, Stream stream) {
   if (Error error = impl->bind(inputs, outputs))
-    return error;
+    return llvm::make_error<ArgumentError>(llvm::toString(std::move(error)));
   Expected<void *> token = impl->device.enter();
   if (!token)
     return token.takeError();

@@ -60,6 +60,19 @@ struct ContextOptions {
   bool checkEachStep = false;
 };
 
+/// An error about what the caller handed to `run`: counts, pointers, alignment,
+/// overlap. Nothing was enqueued.
+class ArgumentError : public llvm::ErrorInfo<ArgumentError> {
+public:
+  static char ID;
+  explicit ArgumentError(std::string message) : text(std::move(message)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+private:
+  std::string text;
+};
+
 /// What one stream at a time needs to run an Executable. Not thread-safe; use
 /// one per thread or stream. Two contexts never share a workspace.
 class ExecutionContext {

@@ -11,13 +11,13 @@ using namespace fusec;
 using namespace fusec::api;
 using session::quoted;
 
-GraphMaker::GraphMaker(std::shared_ptr<const Log> log)
-    : log(std::move(log)), model{session::createContext(), {}, {}, {}},
+GraphMaker::GraphMaker(std::shared_ptr<const Settings> settings)
+    : settings(std::move(settings)), model{session::createContext(), {}, {}, {}},
       ops(model.context.get()), loc(ops.getUnknownLoc()) {
   model.module = ModuleOp::create(loc);
   ops.setInsertionPointToStart(model.module->getBody());
-  function = func::FuncOp::create(ops, loc, "main",
-                                  ops.getFunctionType({}, {}));
+  function =
+      func::FuncOp::create(ops, loc, "main", ops.getFunctionType({}, {}));
   ops.setInsertionPointToStart(function.addEntryBlock());
 }
 
@@ -30,12 +30,13 @@ Value GraphMaker::fail(const llvm::Twine &message) {
     return {};
   hasFailed = true;
   failure = scope.empty() ? "" : quoted(scope) + ": ";
-  failure += "op " + std::to_string(steps) + " (" + stepName +
-             "): " + message.str();
+  failure +=
+      "op " + std::to_string(steps) + " (" + stepName + "): " + message.str();
   return {};
 }
 
-fusec_value GraphMaker::step(const char *name, llvm::function_ref<Value()> body) {
+fusec_value GraphMaker::step(const char *name,
+                             llvm::function_ref<Value()> body) {
   Value value;
   stepWithoutValue(name, [&] { value = body(); });
   if (!value || hasFailed)
@@ -45,7 +46,7 @@ fusec_value GraphMaker::step(const char *name, llvm::function_ref<Value()> body)
 }
 
 void GraphMaker::stepWithoutValue(const char *name,
-                               llvm::function_ref<void()> body) {
+                                  llvm::function_ref<void()> body) {
   if (hasFailed)
     return;
   stepName = name;
@@ -63,8 +64,8 @@ fusec_value api::buildStep(fusec_builder *builder, const char *name,
   if (!builder)
     return result;
   fusec_error *error = guard([&]() -> fusec_error * {
-    result = builder->builder.step(name,
-                                   [&] { return body(builder->builder); });
+    result =
+        builder->builder.step(name, [&] { return body(builder->builder); });
     return nullptr;
   });
   if (error) {
@@ -134,7 +135,7 @@ bool GraphMaker::readDim(int64_t dim, int64_t rank, int64_t &result) {
 }
 
 bool GraphMaker::readDims(const int32_t *dims, int32_t count, int64_t rank,
-                       Dims &result) {
+                          Dims &result) {
   if (count < 0 || count > rank || (count && !dims)) {
     fail("expected a list of at most " + llvm::Twine(rank) +
          " dimensions, found " + llvm::Twine(count) +
@@ -159,8 +160,8 @@ bool GraphMaker::readDims(const int32_t *dims, int32_t count, int64_t rank,
 //===----------------------------------------------------------------------===//
 
 Value GraphMaker::make(llvm::StringRef name, ValueRange operands,
-                    RankedTensorType type,
-                    ArrayRef<NamedAttribute> attributes) {
+                       RankedTensorType type,
+                       ArrayRef<NamedAttribute> attributes) {
   if (!type || hasFailed)
     return {};
   driver::DiagnosticCollector diagnostics(getContext());
@@ -322,7 +323,7 @@ fusec_error *GraphMaker::finish(fusec_graph **result) {
                    FUSEC_INVALID_GRAPH);
   if (llvm::Error error = session::describeFunction(model))
     return toError(std::move(error), FUSEC_INVALID_GRAPH);
-  *result = makeGraph(log, "graph", std::move(model));
+  *result = makeGraph(settings, "graph", std::move(model));
   return nullptr;
 }
 
@@ -337,7 +338,7 @@ fusec_error *fusec_builder_create(fusec_context *context,
       return error;
     if (fusec_error *error = requireNotNull(result, "result"))
       return error;
-    *result = new fusec_builder{GraphMaker(context->log)};
+    *result = new fusec_builder{GraphMaker(context->settings)};
     return nullptr;
   });
 }
@@ -385,7 +386,6 @@ void fusec_builder_output(fusec_builder *builder, const char *name,
                           fusec_value value) {
   if (builder)
     builder->builder.stepWithoutValue("output", [&] {
-      builder->builder.addOutput(name ? name : "",
-                                 builder->builder.use(value));
+      builder->builder.addOutput(name ? name : "", builder->builder.use(value));
     });
 }

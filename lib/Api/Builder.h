@@ -25,7 +25,7 @@ using DimsRef = llvm::ArrayRef<int64_t>;
 /// Makes the function of a graph. Shapes handed to its methods are static.
 class GraphMaker {
 public:
-  explicit GraphMaker(std::shared_ptr<const Log> log);
+  explicit GraphMaker(std::shared_ptr<const Settings> settings);
 
   /// Latches "op N (name): message" unless something failed before, and gives
   /// the null value.
@@ -79,8 +79,7 @@ public:
   }
 
   /// Runs a body; the handle of its value.
-  fusec_value step(const char *name,
-                   llvm::function_ref<mlir::Value()> body);
+  fusec_value step(const char *name, llvm::function_ref<mlir::Value()> body);
   /// The same without a value.
   void stepWithoutValue(const char *name, llvm::function_ref<void()> body);
 
@@ -93,7 +92,7 @@ public:
   mlir::MLIRContext *getContext() { return ops.getContext(); }
 
 private:
-  std::shared_ptr<const Log> log;
+  std::shared_ptr<const Settings> settings;
   session::Model model;
   mlir::OpBuilder ops;
   mlir::func::FuncOp function;

@@ -16,7 +16,10 @@ static constexpr uint64_t kMaxInlineBytes = 1024;
 namespace {
 /// Bytes of the caller, given back when the last reader is gone.
 struct Borrowed {
-  const void *data;
+  Borrowed(void (*release)(void *), void *user)
+      : release(release), user(user) {}
+  Borrowed(const Borrowed &) = delete;
+  Borrowed &operator=(const Borrowed &) = delete;
   void (*release)(void *);
   void *user;
   ~Borrowed() {
@@ -65,8 +68,8 @@ static RankedTensorType readConstant(GraphMaker &b, const ConstantRequest &r) {
   RankedTensorType type = b.tensor(static_cast<DType>(r.dtype), shape);
   if (!type)
     return {};
-  uint64_t expected = type.getNumElements() *
-                      byteSize(static_cast<DType>(r.dtype));
+  uint64_t expected =
+      type.getNumElements() * byteSize(static_cast<DType>(r.dtype));
   if (r.bytes != expected) {
     b.fail("expected " + llvm::Twine(expected) + " bytes, found " +
            llvm::Twine(r.bytes));
@@ -123,7 +126,7 @@ fusec_value fusec_builder_constant_ref(fusec_builder *builder, const char *name,
                                        void (*release)(void *user),
                                        void *user) {
   // Made first, so that the bytes are given back whatever goes wrong.
-  auto owner = std::make_shared<Borrowed>(Borrowed{data, release, user});
+  auto owner = std::make_shared<Borrowed>(release, user);
   return buildStep(builder, "constant_ref", [&](GraphMaker &b) -> Value {
     ConstantRequest request{name, dtype, rank, shape, data, bytes};
     RankedTensorType type = readConstant(b, request);
@@ -132,8 +135,7 @@ fusec_value fusec_builder_constant_ref(fusec_builder *builder, const char *name,
     if (bytes == 0 || needsNormalising(static_cast<DType>(dtype)))
       return copyConstant(b, request, type);
     return b.constant(makeResource(type, name, data, bytes,
-                                   byteSize(static_cast<DType>(dtype)),
-                                   owner));
+                                   byteSize(static_cast<DType>(dtype)), owner));
   });
 }
 

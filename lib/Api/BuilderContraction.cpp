@@ -237,8 +237,8 @@ fusec_value fusec_builder_convolution(fusec_builder *builder, fusec_value input,
     bool isLast = layout == FUSEC_CONV_CHANNELS_LAST;
     Dims inputDims = isLast ? layoutDims(0, rank - 1, 1, spatial)
                             : layoutDims(0, 1, 2, spatial);
-    Dims kernelDims = isLast ? layoutDims(rank - 1, rank - 2, 0, spatial)
-                             : inputDims;
+    Dims kernelDims =
+        isLast ? layoutDims(rank - 1, rank - 2, 0, spatial) : inputDims;
     Window w;
     if (!readWindow(b, window, spatial, w))
       return {};
@@ -250,14 +250,13 @@ fusec_value fusec_builder_convolution(fusec_builder *builder, fusec_value input,
                        b.shapeOf(k)[kernelDims[2 + i]], w, i,
                        shape[inputDims[2 + i]]))
         return {};
-    return b.make("graph.convolution", {x, k}, b.tensor(b.dtypeOf(x), shape),
-                  {b.attribute("strides", w.strides),
-                   b.attribute("dilations", w.dilations),
-                   b.attribute("low", w.low), b.attribute("high", w.high),
-                   b.attribute("inputDims", inputDims),
-                   b.attribute("kernelDims", kernelDims),
-                   b.attribute("resultDims", inputDims),
-                   b.integer("groups", groups),
-                   b.flag("allowTf32", allow_tf32 != 0)});
+    return b.make(
+        "graph.convolution", {x, k}, b.tensor(b.dtypeOf(x), shape),
+        {b.attribute("strides", w.strides),
+         b.attribute("dilations", w.dilations), b.attribute("low", w.low),
+         b.attribute("high", w.high), b.attribute("inputDims", inputDims),
+         b.attribute("kernelDims", kernelDims),
+         b.attribute("resultDims", inputDims), b.integer("groups", groups),
+         b.flag("allowTf32", allow_tf32 != 0)});
   });
 }

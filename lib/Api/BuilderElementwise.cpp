@@ -9,23 +9,23 @@ using namespace fusec::api;
 
 /// In the order of fusec_unary.
 static constexpr const char *kUnaryNames[] = {
-    "graph.abs",      "graph.neg",   "graph.sign",     "graph.not",
-    "graph.floor",    "graph.ceil",  "graph.trunc",    "graph.round",
-    "graph.sqrt",     "graph.rsqrt", "graph.cbrt",     "graph.exp",
-    "graph.exp2",     "graph.expm1", "graph.log",      "graph.log2",
-    "graph.log1p",    "graph.sin",   "graph.cos",      "graph.tan",
-    "graph.asin",     "graph.acos",  "graph.atan",     "graph.sinh",
-    "graph.cosh",     "graph.tanh",  "graph.asinh",    "graph.acosh",
-    "graph.atanh",    "graph.erf",   "graph.logistic", "graph.relu",
-    "graph.silu",     "graph.softplus", "graph.gelu",  "graph.gelu",
-    "graph.is_nan",   "graph.is_inf"};
+    "graph.abs",    "graph.neg",      "graph.sign",     "graph.not",
+    "graph.floor",  "graph.ceil",     "graph.trunc",    "graph.round",
+    "graph.sqrt",   "graph.rsqrt",    "graph.cbrt",     "graph.exp",
+    "graph.exp2",   "graph.expm1",    "graph.settings",      "graph.log2",
+    "graph.log1p",  "graph.sin",      "graph.cos",      "graph.tan",
+    "graph.asin",   "graph.acos",     "graph.atan",     "graph.sinh",
+    "graph.cosh",   "graph.tanh",     "graph.asinh",    "graph.acosh",
+    "graph.atanh",  "graph.erf",      "graph.logistic", "graph.relu",
+    "graph.silu",   "graph.softplus", "graph.gelu",     "graph.gelu",
+    "graph.is_nan", "graph.is_inf"};
 static_assert(std::size(kUnaryNames) == FUSEC_IS_INF + 1);
 
 /// In the order of fusec_binary.
 static constexpr const char *kBinaryNames[] = {
-    "graph.add", "graph.sub",   "graph.mul", "graph.div", "graph.rem",
-    "graph.mod", "graph.pow",   "graph.max", "graph.min", "graph.atan2",
-    "graph.and", "graph.or",    "graph.xor", "graph.shl", "graph.shr"};
+    "graph.add", "graph.sub", "graph.mul", "graph.div", "graph.rem",
+    "graph.mod", "graph.pow", "graph.max", "graph.min", "graph.atan2",
+    "graph.and", "graph.or",  "graph.xor", "graph.shl", "graph.shr"};
 static_assert(std::size(kBinaryNames) == FUSEC_SHR + 1);
 
 static_assert(FUSEC_EQ == int(graph::ComparePredicate::eq) &&
@@ -49,16 +49,16 @@ fusec_value fusec_builder_unary(fusec_builder *builder, fusec_unary op,
     if (!operand)
       return {};
     bool isPredicate = op == FUSEC_IS_NAN || op == FUSEC_IS_INF;
-    RankedTensorType type =
-        isPredicate ? b.tensor(DType::Bool, b.shapeOf(operand))
-                    : b.typeOf(operand);
+    RankedTensorType type = isPredicate
+                                ? b.tensor(DType::Bool, b.shapeOf(operand))
+                                : b.typeOf(operand);
     SmallVector<NamedAttribute> attributes;
     if (op == FUSEC_GELU || op == FUSEC_GELU_TANH)
       attributes.push_back(b.attribute(
-          "kind", graph::GeluKindAttr::get(b.getContext(),
-                                           op == FUSEC_GELU
-                                               ? graph::GeluKind::erf
-                                               : graph::GeluKind::tanh)));
+          "kind",
+          graph::GeluKindAttr::get(b.getContext(),
+                                   op == FUSEC_GELU ? graph::GeluKind::erf
+                                                    : graph::GeluKind::tanh)));
     return b.make(name, operand, type, attributes);
   });
 }

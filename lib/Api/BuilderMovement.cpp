@@ -97,6 +97,8 @@ fusec_value fusec_builder_slice(fusec_builder *builder, fusec_value x,
     step.assign(from.size(), 1);
     if (strides && !readPerDim(b, operand, "strides", strides, count, step))
       return {};
+    if (llvm::is_contained(step, 0))
+      return b.fail("expected strides other than 0");
     return b.make("graph.slice", operand, b.tensor(b.dtypeOf(operand), size),
                   {b.attribute("offsets", from), b.attribute("strides", step)});
   });
@@ -169,8 +171,7 @@ fusec_value fusec_builder_gather(fusec_builder *builder, fusec_value x,
   return buildStep(builder, "gather", [&](GraphMaker &b) -> Value {
     Value operand = b.use(x), index = b.use(indices);
     int64_t dim;
-    if (!operand || !index ||
-        !b.readDim(axis, b.shapeOf(operand).size(), dim))
+    if (!operand || !index || !b.readDim(axis, b.shapeOf(operand).size(), dim))
       return {};
     DimsRef shape = b.shapeOf(operand);
     Dims result(shape.take_front(dim));
@@ -186,8 +187,7 @@ fusec_value fusec_builder_gather_elements(fusec_builder *builder, fusec_value x,
   return buildStep(builder, "gather_elements", [&](GraphMaker &b) -> Value {
     Value operand = b.use(x), index = b.use(indices);
     int64_t dim;
-    if (!operand || !index ||
-        !b.readDim(axis, b.shapeOf(operand).size(), dim))
+    if (!operand || !index || !b.readDim(axis, b.shapeOf(operand).size(), dim))
       return {};
     return b.make("graph.gather_elements", {operand, index},
                   b.tensor(b.dtypeOf(operand), b.shapeOf(index)),
@@ -202,8 +202,7 @@ fusec_value fusec_builder_gather_nd(fusec_builder *builder, fusec_value x,
     if (!operand || !index)
       return {};
     DimsRef shape = b.shapeOf(operand), places = b.shapeOf(index);
-    if (places.empty() || batch_dims < 0 ||
-        size_t(batch_dims) >= places.size())
+    if (places.empty() || batch_dims < 0 || size_t(batch_dims) >= places.size())
       return b.fail("expected batch_dims from 0 to below the rank of indices, "
                     "found " +
                     llvm::Twine(batch_dims) + " and rank " +
@@ -225,9 +224,9 @@ static_assert(FUSEC_SCATTER_ADD == int(graph::ScatterKind::add) &&
               FUSEC_SCATTER_MIN == int(graph::ScatterKind::min));
 
 static NamedAttribute scatterKind(GraphMaker &b, fusec_scatter kind) {
-  return b.attribute("kind", graph::ScatterKindAttr::get(
-                                 b.getContext(),
-                                 static_cast<graph::ScatterKind>(kind)));
+  return b.attribute(
+      "kind", graph::ScatterKindAttr::get(
+                  b.getContext(), static_cast<graph::ScatterKind>(kind)));
 }
 
 static bool checkScatter(GraphMaker &b, fusec_scatter kind) {

@@ -57,8 +57,7 @@ fusec_value fusec_builder_rms_norm(fusec_builder *builder, fusec_value x,
   return buildStep(builder, "rms_norm", [&](GraphMaker &b) -> Value {
     Value operand = b.use(x), factor = b.use(scale);
     int64_t dim;
-    if (!operand || !factor ||
-        !b.readDim(axis, b.shapeOf(operand).size(), dim))
+    if (!operand || !factor || !b.readDim(axis, b.shapeOf(operand).size(), dim))
       return {};
     return b.make("graph.rms_norm", {operand, factor}, b.typeOf(operand),
                   {b.integer("axis", dim), b.real("epsilon", epsilon)});

@@ -22,9 +22,9 @@ static bool checkKind(GraphMaker &b, fusec_reduction kind) {
 }
 
 static NamedAttribute kindAttribute(GraphMaker &b, fusec_reduction kind) {
-  return b.attribute("kind", graph::ReduceKindAttr::get(
-                                 b.getContext(),
-                                 static_cast<graph::ReduceKind>(kind)));
+  return b.attribute(
+      "kind", graph::ReduceKindAttr::get(b.getContext(),
+                                         static_cast<graph::ReduceKind>(kind)));
 }
 
 /// The shape without `dims`, or with 1 there.

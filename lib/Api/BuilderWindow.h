@@ -20,8 +20,8 @@ bool readWindow(GraphMaker &b, const fusec_window *from, size_t count,
 
 /// Number of places of a window of `extent` elements in dimension `dim`, which
 /// has `size` elements.
-bool countPlaces(GraphMaker &b, int64_t size, int64_t extent, const Window &window,
-                 size_t dim, int64_t &result);
+bool countPlaces(GraphMaker &b, int64_t size, int64_t extent,
+                 const Window &window, size_t dim, int64_t &result);
 
 } // namespace fusec::api
 

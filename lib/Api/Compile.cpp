@@ -60,7 +60,7 @@ static fusec_error *readDevice(const GraphData &graph,
   if (options.device)
     request.device = options.device->data;
   else if (fusec_error *error =
-               openDevice(graph.log, options.target, options.ordinal, machine,
+               openDevice(graph.settings, options.target, options.ordinal, machine,
                           request.device))
     return error;
   const session::Target &target = request.device->target;
@@ -80,8 +80,7 @@ static fusec_error *readRequest(const GraphData &graph,
                                 Request &request) {
   fusec_compile_options known;
   if (fusec_error *error =
-          readStruct(options,
-                     FUSEC_END_OF(fusec_compile_options, compile_only),
+          readStruct(options, FUSEC_END_OF(fusec_compile_options, compile_only),
                      "fusec_compile_options", known))
     return error;
   if (known.numerics != FUSEC_NUMERICS_DEFAULT &&
@@ -166,8 +165,8 @@ static fusec_error *load(runtime::Program program, ExecutableData &executable) {
     executable.unloaded = std::move(program);
     return nullptr;
   }
-  auto loaded = runtime::Executable::create(
-      std::move(program), executable.device->target.device);
+  auto loaded = runtime::Executable::create(std::move(program),
+                                            executable.device->target.device);
   if (!loaded)
     return toError(loaded.takeError(), FUSEC_FAILED);
   executable.loaded = std::move(*loaded);
@@ -179,7 +178,7 @@ static fusec_error *compileGraph(const GraphData &graph, const Request &request,
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
   auto executable = std::make_shared<ExecutableData>();
-  executable->log = graph.log;
+  executable->settings = graph.settings;
   executable->kind = request.kind;
   executable->machine = request.compile.target;
   executable->device = request.device;
@@ -195,8 +194,8 @@ static fusec_error *compileGraph(const GraphData &graph, const Request &request,
           load(std::move(compiled.compilation.program), *executable))
     return error;
   std::chrono::duration<double, std::milli> took = Clock::now() - begin;
-  if (graph.log->enabled(FUSEC_LOG_INFO))
-    (*graph.log)(FUSEC_LOG_INFO,
+  if (graph.settings->enabled(FUSEC_LOG_INFO))
+    graph.settings->say(FUSEC_LOG_INFO,
                  "compiled " + session::quoted(graph.name) + " for " +
                      session::name(request.kind) + ": " +
                      llvm::Twine(compiled.summary.opsBefore) + " ops, " +

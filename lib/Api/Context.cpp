@@ -6,7 +6,7 @@
 using namespace fusec;
 using namespace fusec::api;
 
-void Log::operator()(fusec_log_level wanted, const llvm::Twine &message) const {
+void Settings::say(fusec_log_level wanted, const llvm::Twine &message) const {
   if (enabled(wanted))
     callback(user, wanted, message.str().c_str());
 }
@@ -17,20 +17,20 @@ fusec_error *fusec_context_create(const fusec_context_options *options,
     if (fusec_error *error = requireNotNull(result, "result"))
       return error;
     fusec_context_options known;
-    if (fusec_error *error = readStruct(
-            options, FUSEC_END_OF(fusec_context_options, log_level),
-            "fusec_context_options", known))
+    if (fusec_error *error =
+            readStruct(options, FUSEC_END_OF(fusec_context_options, log_level),
+                       "fusec_context_options", known))
       return error;
     if (known.log_level < FUSEC_LOG_OFF || known.log_level > FUSEC_LOG_INFO)
       return makeError(FUSEC_INVALID_ARGUMENT,
                        "log_level: expected 0 to 2, found " +
                            llvm::Twine(known.log_level));
-    auto log = std::make_shared<Log>();
-    log->callback = known.log;
-    log->user = known.log_user;
+    auto settings = std::make_shared<Settings>();
+    settings->callback = known.log;
+    settings->user = known.log_user;
     if (known.log)
-      log->level = known.log_level ? known.log_level : FUSEC_LOG_WARNING;
-    *result = new fusec_context{std::move(log)};
+      settings->level = known.log_level ? known.log_level : FUSEC_LOG_WARNING;
+    *result = new fusec_context{std::move(settings)};
     return nullptr;
   });
 }
@@ -83,9 +83,9 @@ TensorList api::describe(llvm::ArrayRef<runtime::TensorSpec> specs) {
 fusec_error *api::writeTensor(const TensorList &list, size_t index,
                               const char *kind, fusec_tensor_info *info) {
   if (index >= list.size())
-    return makeError(FUSEC_INVALID_ARGUMENT,
-                     llvm::Twine(kind) + " " + llvm::Twine(index) +
-                         ": expected a number below " +
-                         llvm::Twine(list.size()));
+    return makeError(FUSEC_INVALID_ARGUMENT, llvm::Twine(kind) + " " +
+                                                 llvm::Twine(index) +
+                                                 ": expected a number below " +
+                                                 llvm::Twine(list.size()));
   return list[index].write(info);
 }

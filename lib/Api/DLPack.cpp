@@ -83,9 +83,9 @@ fusec_error *api::readTensor(const DeviceData &device,
                              const runtime::TensorSpec &spec, const char *kind,
                              const DLTensor *tensor, void *&pointer) {
   auto fail = [&](const llvm::Twine &message) {
-    return makeError(FUSEC_INVALID_ARGUMENT,
-                     llvm::Twine(kind) + " " + quoted(spec.name) + ": " +
-                         message);
+    return makeError(FUSEC_INVALID_ARGUMENT, llvm::Twine(kind) + " " +
+                                                 quoted(spec.name) + ": " +
+                                                 message);
   };
   if (!tensor)
     return fail("expected a tensor, found null");
@@ -100,8 +100,8 @@ fusec_error *api::readTensor(const DeviceData &device,
                 describeType(tensor->dtype));
   if (tensor->ndim < 0 || size_t(tensor->ndim) != spec.shape.size() ||
       (tensor->ndim && !tensor->shape))
-    return fail("expected rank " + llvm::Twine(spec.shape.size()) +
-                ", found " + llvm::Twine(tensor->ndim));
+    return fail("expected rank " + llvm::Twine(spec.shape.size()) + ", found " +
+                llvm::Twine(tensor->ndim));
   llvm::ArrayRef<int64_t> shape(tensor->shape, spec.shape.size());
   if (shape != llvm::ArrayRef<int64_t>(spec.shape))
     return fail("expected shape " + describeShape(spec.shape) + ", found " +
@@ -110,9 +110,9 @@ fusec_error *api::readTensor(const DeviceData &device,
     return fail("expected a row-major tensor, found strides " +
                 describeShape({tensor->strides, shape.size()}));
   // An empty tensor may be null, to which nothing can be added.
-  pointer = tensor->data ? static_cast<char *>(tensor->data) +
-                               tensor->byte_offset
-                         : nullptr;
+  pointer = tensor->data
+                ? static_cast<char *>(tensor->data) + tensor->byte_offset
+                : nullptr;
   return nullptr;
 }
 
@@ -141,9 +141,9 @@ static void deleteTensor(DLManagedTensor *self) {
     delete static_cast<OwnedTensor *>(self->manager_ctx);
 }
 
-fusec_error *fusec_executable_allocate_output(const fusec_executable *executable,
-                                              size_t index,
-                                              DLManagedTensor **result) {
+fusec_error *
+fusec_executable_allocate_output(const fusec_executable *executable,
+                                 size_t index, DLManagedTensor **result) {
   return guard([&]() -> fusec_error * {
     if (fusec_error *error = requireNotNull(executable, "executable"))
       return error;

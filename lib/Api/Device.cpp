@@ -7,9 +7,10 @@ using namespace fusec;
 using namespace fusec::api;
 
 static_assert(FUSEC_TARGET_CUDA == int(session::TargetKind::Cuda) + 1 &&
-              FUSEC_TARGET_REFERENCE == int(session::TargetKind::Reference) + 1);
+              FUSEC_TARGET_REFERENCE ==
+                  int(session::TargetKind::Reference) + 1);
 
-fusec_error *api::openDevice(std::shared_ptr<const Log> log,
+fusec_error *api::openDevice(std::shared_ptr<const Settings> settings,
                              fusec_target target, int32_t ordinal,
                              std::optional<TargetInfo> machine,
                              std::shared_ptr<const DeviceData> &result) {
@@ -26,21 +27,22 @@ fusec_error *api::openDevice(std::shared_ptr<const Log> log,
   options.ordinal = ordinal;
   options.machine = machine;
   options.onNoGpu = [&](llvm::StringRef why) {
-    (*log)(FUSEC_LOG_WARNING, "no GPU (" + why + "); running on the host");
+    settings->say(FUSEC_LOG_WARNING, "no GPU (" + why + "); running on the host");
   };
-  auto opened = target == FUSEC_TARGET_AUTO
-                    ? session::openDefaultTarget(options)
-                    : session::openTarget(
-                          static_cast<session::TargetKind>(target - 1), options);
+  auto opened =
+      target == FUSEC_TARGET_AUTO
+          ? session::openDefaultTarget(options)
+          : session::openTarget(static_cast<session::TargetKind>(target - 1),
+                                options);
   if (!opened)
     return toError(opened.takeError(), FUSEC_NO_DEVICE);
   auto device = std::make_shared<DeviceData>();
-  device->log = std::move(log);
+  device->settings = std::move(settings);
   device->target = std::move(*opened);
   // The host stands in for any GPU.
   device->ordinal =
       device->target.kind == session::TargetKind::Cuda ? ordinal : 0;
-  (*device->log)(FUSEC_LOG_INFO,
+  device->settings->say(FUSEC_LOG_INFO,
                  "opened " + session::name(device->target.kind) + " device '" +
                      device->target.device->info().name + "'");
   result = std::move(device);
@@ -67,7 +69,7 @@ fusec_error *fusec_device_create(fusec_context *context, fusec_target target,
       return error;
     std::shared_ptr<const DeviceData> data;
     if (fusec_error *error =
-            openDevice(context->log, target, ordinal, std::nullopt, data))
+            openDevice(context->settings, target, ordinal, std::nullopt, data))
       return error;
     *result = new fusec_device{std::move(data)};
     return nullptr;
@@ -99,9 +101,8 @@ fusec_error *fusec_device_get_info(const fusec_device *device,
 }
 
 fusec_error *fusec_device_synchronize(fusec_device *device, void *stream) {
-  return withDevice(device, [&](runtime::Device &d) {
-    return d.synchronize(stream);
-  });
+  return withDevice(device,
+                    [&](runtime::Device &d) { return d.synchronize(stream); });
 }
 
 fusec_error *fusec_device_allocate(fusec_device *device, uint64_t bytes,

@@ -10,7 +10,7 @@ namespace fusec::api {
 
 /// Opens what a `fusec_target` and an ordinal name; `machine` overrides what
 /// is planned for.
-fusec_error *openDevice(std::shared_ptr<const Log> log, fusec_target target,
+fusec_error *openDevice(std::shared_ptr<const Settings> settings, fusec_target target,
                         int32_t ordinal, std::optional<TargetInfo> machine,
                         std::shared_ptr<const DeviceData> &result);
 

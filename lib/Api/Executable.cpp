@@ -60,9 +60,9 @@ static fusec_error *checkKernel(const fusec_executable *executable,
   size_t count = executable->data->kernels.size();
   if (index < count)
     return nullptr;
-  return makeError(FUSEC_INVALID_ARGUMENT,
-                   "kernel " + llvm::Twine(index) +
-                       ": expected a number below " + llvm::Twine(count));
+  return makeError(FUSEC_INVALID_ARGUMENT, "kernel " + llvm::Twine(index) +
+                                               ": expected a number below " +
+                                               llvm::Twine(count));
 }
 
 static int32_t orUnknown(std::optional<uint32_t> number) {

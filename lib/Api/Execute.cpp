@@ -10,9 +10,8 @@ using namespace fusec::api;
 static fusec_error *runError(llvm::Error error) {
   if (!error)
     return nullptr;
-  fusec_code code = error.isA<runtime::ArgumentError>()
-                        ? FUSEC_INVALID_ARGUMENT
-                        : FUSEC_FAILED;
+  fusec_code code = error.isA<runtime::ArgumentError>() ? FUSEC_INVALID_ARGUMENT
+                                                        : FUSEC_FAILED;
   return toError(std::move(error), code);
 }
 
@@ -65,8 +64,8 @@ fusec_execution_context_create(const fusec_executable *executable,
     runOptions.checkEachStep = known.check_each_step != 0;
     if (known.workspace)
       runOptions.workspace = {known.workspace, known.workspace_bytes};
-    auto context = runtime::ExecutionContext::create(executable->data->loaded,
-                                                     runOptions);
+    auto context =
+        runtime::ExecutionContext::create(executable->data->loaded, runOptions);
     if (!context)
       return toError(context.takeError(), known.workspace
                                               ? FUSEC_INVALID_ARGUMENT
@@ -114,14 +113,14 @@ fusec_error *fusec_execution_context_run_dlpack(
       return error;
     const runtime::Program &program = data.program();
     for (size_t i = 0; i < num_inputs; ++i)
-      if (fusec_error *error = readTensor(*data.device, program.inputs[i],
-                                          "input", inputs[i],
-                                          context->inputs[i]))
+      if (fusec_error *error =
+              readTensor(*data.device, program.inputs[i], "input", inputs[i],
+                         context->inputs[i]))
         return error;
     for (size_t i = 0; i < num_outputs; ++i)
-      if (fusec_error *error = readTensor(*data.device, program.outputs[i],
-                                          "output", outputs[i],
-                                          context->outputs[i]))
+      if (fusec_error *error =
+              readTensor(*data.device, program.outputs[i], "output", outputs[i],
+                         context->outputs[i]))
         return error;
     llvm::ArrayRef<void *> in(context->inputs);
     return runError(context->context->run(in, context->outputs, stream));
@@ -134,9 +133,8 @@ fusec_execution_context_synchronize(fusec_execution_context *context,
   return guard([&]() -> fusec_error * {
     if (fusec_error *error = requireNotNull(context, "context"))
       return error;
-    return toError(
-        context->data->device->target.device->synchronize(stream),
-        FUSEC_FAILED);
+    return toError(context->data->device->target.device->synchronize(stream),
+                   FUSEC_FAILED);
   });
 }
 

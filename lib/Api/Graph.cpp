@@ -19,11 +19,11 @@ static constexpr uint64_t kMaxTextBytes = uint64_t(1) << 30;
 //===----------------------------------------------------------------------===//
 
 /// A bound graph of `model`.
-static std::shared_ptr<GraphData> makeBound(std::shared_ptr<const Log> log,
+static std::shared_ptr<GraphData> makeBound(std::shared_ptr<const Settings> settings,
                                             std::string name,
                                             session::Model model) {
   auto graph = std::make_shared<GraphData>();
-  graph->log = std::move(log);
+  graph->settings = std::move(settings);
   graph->name = std::move(name);
   graph->inputs = describe(model.inputs);
   graph->outputs = describe(model.outputs);
@@ -31,10 +31,10 @@ static std::shared_ptr<GraphData> makeBound(std::shared_ptr<const Log> log,
   return graph;
 }
 
-fusec_graph *api::makeGraph(std::shared_ptr<const Log> log, std::string name,
+fusec_graph *api::makeGraph(std::shared_ptr<const Settings> settings, std::string name,
                             session::Model model) {
   return new fusec_graph{
-      makeBound(std::move(log), std::move(name), std::move(model))};
+      makeBound(std::move(settings), std::move(name), std::move(model))};
 }
 
 /// An ONNX value as far as the file declares it. Its type was checked for
@@ -75,7 +75,7 @@ static fusec_error *makeOnnx(const fusec_context *context, std::string name,
   std::vector<const onnx::ValueInfo *> inputs = session::openInputs(*shared);
   auto graph = std::make_shared<GraphData>();
   if (llvm::any_of(inputs, [](auto *input) { return isOpen(*input); })) {
-    graph->log = context->log;
+    graph->settings = context->settings;
     graph->name = std::move(name);
     for (const onnx::ValueInfo *input : inputs)
       graph->inputs.push_back(describeOnnx(*input));
@@ -85,7 +85,7 @@ static fusec_error *makeOnnx(const fusec_context *context, std::string name,
     auto model = session::importModel(*shared, {}, name);
     if (!model)
       return toError(model.takeError(), FUSEC_UNSUPPORTED, FUSEC_INVALID_GRAPH);
-    graph = makeBound(context->log, std::move(name), std::move(*model));
+    graph = makeBound(context->settings, std::move(name), std::move(*model));
   }
   graph->file = std::move(shared);
   *result = new fusec_graph{std::move(graph)};
@@ -95,14 +95,14 @@ static fusec_error *makeOnnx(const fusec_context *context, std::string name,
 static fusec_error *makeText(const fusec_context *context, std::string name,
                              llvm::StringRef text, fusec_graph **result) {
   if (text.size() > kMaxTextBytes)
-    return makeError(FUSEC_INVALID_GRAPH,
-                     quoted(name) + ": expected at most " +
-                         llvm::Twine(kMaxTextBytes) + " bytes of text, found " +
-                         llvm::Twine(text.size()));
+    return makeError(FUSEC_INVALID_GRAPH, quoted(name) + ": expected at most " +
+                                              llvm::Twine(kMaxTextBytes) +
+                                              " bytes of text, found " +
+                                              llvm::Twine(text.size()));
   auto model = session::parseModel(text, name);
   if (!model)
     return toError(model.takeError(), FUSEC_INVALID_GRAPH, FUSEC_INVALID_GRAPH);
-  *result = makeGraph(context->log, std::move(name), std::move(*model));
+  *result = makeGraph(context->settings, std::move(name), std::move(*model));
   return nullptr;
 }
 
@@ -304,15 +304,15 @@ fusec_error *fusec_graph_bind(const fusec_graph *graph,
                        quoted(data.name) +
                            ": only ONNX graphs have dimensions to bind");
     onnx::ImportOptions options;
-    if (fusec_error *error = readBindings(data, {dims, num_dims},
-                                          {shapes, num_shapes}, options))
+    if (fusec_error *error =
+            readBindings(data, {dims, num_dims}, {shapes, num_shapes}, options))
       return error;
     if (fusec_error *error = checkAllBound(data, options))
       return error;
     auto model = session::importModel(*data.file, options, data.name);
     if (!model)
       return toError(model.takeError(), FUSEC_UNSUPPORTED, FUSEC_INVALID_GRAPH);
-    auto bound = makeBound(data.log, data.name, std::move(*model));
+    auto bound = makeBound(data.settings, data.name, std::move(*model));
     bound->file = data.file;
     *result = new fusec_graph{std::move(bound)};
     return nullptr;

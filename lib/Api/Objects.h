@@ -13,13 +13,13 @@
 namespace fusec::api {
 
 /// Where messages go. Immutable, thread-safe.
-struct Log {
+struct Settings {
   fusec_log_callback callback = nullptr;
   void *user = nullptr;
   fusec_log_level level = FUSEC_LOG_OFF;
 
   bool enabled(fusec_log_level wanted) const { return level >= wanted; }
-  void operator()(fusec_log_level wanted, const llvm::Twine &message) const;
+  void say(fusec_log_level wanted, const llvm::Twine &message) const;
 };
 
 /// A tensor as `fusec_tensor_info` describes it; the info's pointers are to
@@ -51,7 +51,7 @@ fusec_error *writeTensor(const TensorList &list, size_t index, const char *kind,
 
 /// A graph: an ONNX file, a bound model, or both.
 struct GraphData {
-  std::shared_ptr<const Log> log;
+  std::shared_ptr<const Settings> settings;
   /// For messages.
   std::string name;
   /// Null unless it came from ONNX.
@@ -64,12 +64,12 @@ struct GraphData {
 };
 
 /// A new handle of a bound graph.
-fusec_graph *makeGraph(std::shared_ptr<const Log> log, std::string name,
+fusec_graph *makeGraph(std::shared_ptr<const Settings> settings, std::string name,
                        session::Model model);
 
 /// An opened device.
 struct DeviceData {
-  std::shared_ptr<const Log> log;
+  std::shared_ptr<const Settings> settings;
   session::Target target;
   int32_t ordinal = 0;
 };
@@ -84,7 +84,7 @@ struct KernelDescription {
 
 /// A compiled graph.
 struct ExecutableData {
-  std::shared_ptr<const Log> log;
+  std::shared_ptr<const Settings> settings;
   session::TargetKind kind = session::TargetKind::Host;
   /// What was planned for.
   TargetInfo machine = TargetInfo::h200();

@@ -101,7 +101,8 @@ const char *fusec_version_string(void) {
 }
 
 // The numbers of fusec_dtype are those of DType.
-static_assert(FUSEC_F64 == int(DType::F64) && FUSEC_F8E5M2 == int(DType::F8E5M2) &&
+static_assert(FUSEC_F64 == int(DType::F64) &&
+              FUSEC_F8E5M2 == int(DType::F8E5M2) &&
               FUSEC_I64 == int(DType::I64) && FUSEC_U4 == int(DType::U4) &&
               FUSEC_BOOL == int(DType::Bool));
 

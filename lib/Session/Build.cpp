@@ -35,7 +35,7 @@ static void countOps(Operation *module, FusionSummary &summary) {
 
 llvm::Expected<Compiled>
 session::compileModel(Model &model, const driver::CompileOptions &options,
-                          const driver::StageObserver &observer) {
+                      const driver::StageObserver &observer) {
   FusionSummary summary;
   auto observe = [&](driver::Stage stage, Operation *op) {
     if (stage == driver::Stage::Graph)
@@ -71,8 +71,7 @@ static int64_t bytesMoved(Model &model) {
 }
 
 llvm::Expected<Compiled>
-session::compileForHost(Model &model,
-                            const driver::CompileOptions &options) {
+session::compileForHost(Model &model, const driver::CompileOptions &options) {
   Compiled result;
   if (llvm::Error error = driver::simplifyGraph(*model.module))
     return withClass(ErrorClass::Unsupported, std::move(error));

@@ -101,8 +101,7 @@ llvm::Expected<Model> session::importModel(const onnx::Model &file,
     return sessionError(
         ErrorClass::Unsupported,
         quoted(name) + ": " +
-            llvm::toString(
-                diagnostics.take("the model cannot be imported")));
+            llvm::toString(diagnostics.take("the model cannot be imported")));
   if (llvm::Error error = describeFunction(model))
     return error;
   return model;

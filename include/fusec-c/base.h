@@ -172,6 +172,14 @@ typedef struct fusec_context_options {
   /** The most talkative level that is logged; 0 means FUSEC_LOG_WARNING if
       there is a callback. */
   fusec_log_level log_level;
+  /** Folder of compiled GPU kernels, shared by processes. Whoever can write to
+      it can run code on the GPU as its reader. Null: what FUSEC_CACHE_DIR
+      names, else the user's cache folder, unless FUSEC_CACHE is "off". */
+  const char *cache_directory;
+  /** Bytes that the folder may hold; 0 means 1 GiB. */
+  uint64_t cache_bytes;
+  /** Not 0: no kernels are kept on disk. */
+  int32_t cache_off;
 } fusec_context_options;
 
 static inline fusec_context_options fusec_context_options_default(void) {

@@ -12,8 +12,9 @@ using namespace fusec::api;
 using session::quoted;
 
 GraphMaker::GraphMaker(std::shared_ptr<const Settings> settings)
-    : settings(std::move(settings)), model{session::createContext(), {}, {}, {}},
-      ops(model.context.get()), loc(ops.getUnknownLoc()) {
+    : settings(std::move(settings)),
+      model{session::createContext(), {}, {}, {}}, ops(model.context.get()),
+      loc(ops.getUnknownLoc()) {
   model.module = ModuleOp::create(loc);
   ops.setInsertionPointToStart(model.module->getBody());
   function =

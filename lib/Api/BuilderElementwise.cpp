@@ -12,7 +12,7 @@ static constexpr const char *kUnaryNames[] = {
     "graph.abs",    "graph.neg",      "graph.sign",     "graph.not",
     "graph.floor",  "graph.ceil",     "graph.trunc",    "graph.round",
     "graph.sqrt",   "graph.rsqrt",    "graph.cbrt",     "graph.exp",
-    "graph.exp2",   "graph.expm1",    "graph.settings",      "graph.log2",
+    "graph.exp2",   "graph.expm1",    "graph.log",      "graph.log2",
     "graph.log1p",  "graph.sin",      "graph.cos",      "graph.tan",
     "graph.asin",   "graph.acos",     "graph.atan",     "graph.sinh",
     "graph.cosh",   "graph.tanh",     "graph.asinh",    "graph.acosh",

@@ -60,8 +60,8 @@ static fusec_error *readDevice(const GraphData &graph,
   if (options.device)
     request.device = options.device->data;
   else if (fusec_error *error =
-               openDevice(graph.settings, options.target, options.ordinal, machine,
-                          request.device))
+               openDevice(graph.settings, options.target, options.ordinal,
+                          machine, request.device))
     return error;
   const session::Target &target = request.device->target;
   request.kind = target.kind;
@@ -195,13 +195,14 @@ static fusec_error *compileGraph(const GraphData &graph, const Request &request,
     return error;
   std::chrono::duration<double, std::milli> took = Clock::now() - begin;
   if (graph.settings->enabled(FUSEC_LOG_INFO))
-    graph.settings->say(FUSEC_LOG_INFO,
-                 "compiled " + session::quoted(graph.name) + " for " +
-                     session::name(request.kind) + ": " +
-                     llvm::Twine(compiled.summary.opsBefore) + " ops, " +
-                     llvm::Twine(compiled.summary.launches) + " launches of " +
-                     llvm::Twine(executable->kernels.size()) + " kernels, " +
-                     llvm::Twine(int64_t(took.count())) + " ms");
+    graph.settings->say(
+        FUSEC_LOG_INFO,
+        "compiled " + session::quoted(graph.name) + " for " +
+            session::name(request.kind) + ": " +
+            llvm::Twine(compiled.summary.opsBefore) + " ops, " +
+            llvm::Twine(compiled.summary.launches) + " launches of " +
+            llvm::Twine(executable->kernels.size()) + " kernels, " +
+            llvm::Twine(int64_t(took.count())) + " ms");
   *result = new fusec_executable{std::move(executable)};
   return nullptr;
 }

@@ -11,6 +11,26 @@ void Settings::say(fusec_log_level wanted, const llvm::Twine &message) const {
     callback(user, wanted, message.str().c_str());
 }
 
+/// The cache that the options ask for; null for none.
+static std::shared_ptr<runtime::DiskCache>
+openCache(const fusec_context_options &options, const Settings &settings) {
+  bool isStandard = !options.cache_directory;
+  if (options.cache_off || (isStandard && !runtime::DiskCache::standard()))
+    return nullptr;
+  runtime::DiskCacheOptions cache;
+  cache.directory = isStandard ? runtime::DiskCache::standardDirectory()
+                               : options.cache_directory;
+  if (options.cache_bytes)
+    cache.maxBytes = options.cache_bytes;
+  // A copy: the settings own the cache.
+  cache.warn = [callback = settings.callback, user = settings.user,
+                level = settings.level](const std::string &message) {
+    if (level >= FUSEC_LOG_WARNING)
+      callback(user, FUSEC_LOG_WARNING, message.c_str());
+  };
+  return std::make_shared<runtime::DiskCache>(std::move(cache));
+}
+
 fusec_error *fusec_context_create(const fusec_context_options *options,
                                   fusec_context **result) {
   return guard([&]() -> fusec_error * {
@@ -18,7 +38,7 @@ fusec_error *fusec_context_create(const fusec_context_options *options,
       return error;
     fusec_context_options known;
     if (fusec_error *error =
-            readStruct(options, FUSEC_END_OF(fusec_context_options, log_level),
+            readStruct(options, FUSEC_END_OF(fusec_context_options, cache_off),
                        "fusec_context_options", known))
       return error;
     if (known.log_level < FUSEC_LOG_OFF || known.log_level > FUSEC_LOG_INFO)
@@ -30,6 +50,7 @@ fusec_error *fusec_context_create(const fusec_context_options *options,
     settings->user = known.log_user;
     if (known.log)
       settings->level = known.log_level ? known.log_level : FUSEC_LOG_WARNING;
+    settings->cache = openCache(known, *settings);
     *result = new fusec_context{std::move(settings)};
     return nullptr;
   });

@@ -26,8 +26,10 @@ fusec_error *api::openDevice(std::shared_ptr<const Settings> settings,
   session::OpenOptions options;
   options.ordinal = ordinal;
   options.machine = machine;
+  options.cache = settings->cache;
   options.onNoGpu = [&](llvm::StringRef why) {
-    settings->say(FUSEC_LOG_WARNING, "no GPU (" + why + "); running on the host");
+    settings->say(FUSEC_LOG_WARNING,
+                  "no GPU (" + why + "); running on the host");
   };
   auto opened =
       target == FUSEC_TARGET_AUTO
@@ -43,8 +45,9 @@ fusec_error *api::openDevice(std::shared_ptr<const Settings> settings,
   device->ordinal =
       device->target.kind == session::TargetKind::Cuda ? ordinal : 0;
   device->settings->say(FUSEC_LOG_INFO,
-                 "opened " + session::name(device->target.kind) + " device '" +
-                     device->target.device->info().name + "'");
+                        "opened " + session::name(device->target.kind) +
+                            " device '" + device->target.device->info().name +
+                            "'");
   result = std::move(device);
   return nullptr;
 }

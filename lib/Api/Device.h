@@ -10,8 +10,9 @@ namespace fusec::api {
 
 /// Opens what a `fusec_target` and an ordinal name; `machine` overrides what
 /// is planned for.
-fusec_error *openDevice(std::shared_ptr<const Settings> settings, fusec_target target,
-                        int32_t ordinal, std::optional<TargetInfo> machine,
+fusec_error *openDevice(std::shared_ptr<const Settings> settings,
+                        fusec_target target, int32_t ordinal,
+                        std::optional<TargetInfo> machine,
                         std::shared_ptr<const DeviceData> &result);
 
 } // namespace fusec::api

@@ -111,9 +111,9 @@ fusec_error *fusec_executable_kernel_ptx(const fusec_executable *executable,
     auto nvrtc = runtime::Nvrtc::open();
     if (!nvrtc)
       return toError(nvrtc.takeError(), FUSEC_NO_DEVICE);
-    const runtime::Kernel &kernel = data.program().kernels[index];
-    auto module = runtime::compileText(**nvrtc, kernel.entry, kernel.source,
-                                       session::nvrtcOptions(data.machine));
+    runtime::NvrtcCompiler compiler(*nvrtc, session::nvrtcOptions(data.machine),
+                                    data.settings->cache);
+    auto module = compiler.compileTogether(data.program().kernels[index]);
     if (!module)
       return toError(module.takeError(), FUSEC_FAILED);
     char *copy = copyString((*module)->ptx);

@@ -19,9 +19,9 @@ static constexpr uint64_t kMaxTextBytes = uint64_t(1) << 30;
 //===----------------------------------------------------------------------===//
 
 /// A bound graph of `model`.
-static std::shared_ptr<GraphData> makeBound(std::shared_ptr<const Settings> settings,
-                                            std::string name,
-                                            session::Model model) {
+static std::shared_ptr<GraphData>
+makeBound(std::shared_ptr<const Settings> settings, std::string name,
+          session::Model model) {
   auto graph = std::make_shared<GraphData>();
   graph->settings = std::move(settings);
   graph->name = std::move(name);
@@ -31,8 +31,8 @@ static std::shared_ptr<GraphData> makeBound(std::shared_ptr<const Settings> sett
   return graph;
 }
 
-fusec_graph *api::makeGraph(std::shared_ptr<const Settings> settings, std::string name,
-                            session::Model model) {
+fusec_graph *api::makeGraph(std::shared_ptr<const Settings> settings,
+                            std::string name, session::Model model) {
   return new fusec_graph{
       makeBound(std::move(settings), std::move(name), std::move(model))};
 }

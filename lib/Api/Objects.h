@@ -12,11 +12,14 @@
 
 namespace fusec::api {
 
-/// Where messages go. Immutable, thread-safe.
+/// What a context holds: where messages go and compiled kernels are kept.
+/// Immutable, thread-safe.
 struct Settings {
   fusec_log_callback callback = nullptr;
   void *user = nullptr;
   fusec_log_level level = FUSEC_LOG_OFF;
+  /// Null for none.
+  std::shared_ptr<runtime::DiskCache> cache;
 
   bool enabled(fusec_log_level wanted) const { return level >= wanted; }
   void say(fusec_log_level wanted, const llvm::Twine &message) const;
@@ -64,8 +67,8 @@ struct GraphData {
 };
 
 /// A new handle of a bound graph.
-fusec_graph *makeGraph(std::shared_ptr<const Settings> settings, std::string name,
-                       session::Model model);
+fusec_graph *makeGraph(std::shared_ptr<const Settings> settings,
+                       std::string name, session::Model model);
 
 /// An opened device.
 struct DeviceData {
@@ -105,7 +108,7 @@ struct ExecutableData {
 } // namespace fusec::api
 
 struct fusec_context {
-  std::shared_ptr<const fusec::api::Log> log;
+  std::shared_ptr<const fusec::api::Settings> settings;
 };
 struct fusec_graph {
   std::shared_ptr<const fusec::api::GraphData> data;

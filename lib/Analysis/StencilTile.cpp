@@ -22,6 +22,12 @@ static constexpr int64_t kOuterEdge = 8;
 // Points of a tile or box that a thread holds.
 static constexpr int64_t kMaxRegisters = 32;
 
+// Blocks that fill an H200 once: two a multiprocessor.
+static constexpr int64_t kBusyBlocks = 2 * 132;
+// A smaller tile must save this much of the load of a multiprocessor, and may
+// repeat this much of the work of the largest.
+static constexpr double kGain = 0.9, kMaxRepeat = 1.6;
+
 static int64_t product(ArrayRef<int64_t> sizes) {
   int64_t result = 1;
   for (int64_t size : sizes)
@@ -94,6 +100,10 @@ private:
   int64_t boxEdge(unsigned dim) const;
   void growTile(unsigned dim, int64_t edge);
   bool fits() const;
+  double workOfBlock() const;
+  int64_t blockCount() const;
+  bool setTile(int64_t edge, const llvm::SmallBitVector &whole,
+               const llvm::SmallBitVector &slides);
 
   const RegionForm &form;
   ArrayRef<StagedValue> staged;
@@ -159,27 +169,68 @@ bool TileChooser::fits() const {
   return most <= kMaxRegisters * 32 * kStencilWarps && bytes <= kSharedBytes;
 }
 
-std::optional<SmallVector<int64_t>> TileChooser::choose() {
-  unsigned rank = form.parallel.size(), last = rank - 1;
-  llvm::SmallBitVector whole = wholeAxes(), slides = slidingAxes();
-  for (int64_t edge = kEdge; edge >= 1; edge /= 2) {
-    tile.assign(rank, 1);
-    for (unsigned dim = 0; dim < rank; ++dim)
-      if (whole.test(dim))
-        tile[dim] = form.parallel[dim];
-      else if (dim == last) // a warp wide at least
-        growTile(dim, slides.test(dim) ? std::max<int64_t>(edge, 32) : 32);
-      else if (slides.test(dim))
-        growTile(dim, slides.test(last) ? edge : std::min(edge, kOuterEdge));
-    if (!fits())
-      continue;
-    // Equal tiles instead of a small last one: fewer tiles touch a border.
-    for (auto [points, size] : llvm::zip(tile, form.parallel))
-      if (size > 0)
-        points = llvm::divideCeil(size, llvm::divideCeil(size, points));
-    return tile;
+/// Window points that a block computes, halo included.
+double TileChooser::workOfBlock() const {
+  double work = 0;
+  for (const RegionStage &stage : form.stages) {
+    auto op = cast<graph::FusibleOpInterface>(stage.op);
+    double points = 1;
+    for (const TileExtent &extent : stage.box)
+      points *= extent.extent(extent.dim ? tile[*extent.dim] : 1);
+    for (int64_t size : op.getIterationSpace().reduced)
+      points *= size;
+    work += points;
   }
-  return std::nullopt;
+  return work;
+}
+
+int64_t TileChooser::blockCount() const {
+  int64_t blocks = 1;
+  for (auto [points, size] : llvm::zip(tile, form.parallel))
+    blocks *= llvm::divideCeil(size, points);
+  return blocks;
+}
+
+/// Sets `tile` for extended edges of at most `edge`; false if it does not fit.
+bool TileChooser::setTile(int64_t edge, const llvm::SmallBitVector &whole,
+                          const llvm::SmallBitVector &slides) {
+  unsigned rank = form.parallel.size(), last = rank - 1;
+  tile.assign(rank, 1);
+  for (unsigned dim = 0; dim < rank; ++dim)
+    if (whole.test(dim))
+      tile[dim] = form.parallel[dim];
+    else if (dim == last) // a warp wide at least
+      growTile(dim, slides.test(dim) ? std::max<int64_t>(edge, 32) : 32);
+    else if (slides.test(dim))
+      growTile(dim, slides.test(last) ? edge : std::min(edge, kOuterEdge));
+  if (!fits())
+    return false;
+  // Equal tiles instead of a small last one: fewer tiles touch a border.
+  for (auto [points, size] : llvm::zip(tile, form.parallel))
+    if (size > 0)
+      points = llvm::divideCeil(size, llvm::divideCeil(size, points));
+  return true;
+}
+
+/// Large tiles repeat less of their halo, small ones fill the machine: the
+/// tile with the least work of a multiprocessor, the largest of equal ones.
+std::optional<SmallVector<int64_t>> TileChooser::choose() {
+  llvm::SmallBitVector whole = wholeAxes(), slides = slidingAxes();
+  std::optional<SmallVector<int64_t>> best;
+  double least = 0, leastTotal = 0;
+  for (int64_t edge = kEdge; edge >= 1; edge /= 2) {
+    if (!setTile(edge, whole, slides))
+      continue;
+    double work = workOfBlock(), total = work * double(blockCount());
+    double load = work * double(llvm::divideCeil(blockCount(), kBusyBlocks));
+    if (best && (load >= kGain * least || total > kMaxRepeat * leastTotal))
+      continue;
+    if (!best)
+      leastTotal = total;
+    best = tile;
+    least = load;
+  }
+  return best;
 }
 
 std::optional<SmallVector<int64_t>>

@@ -191,14 +191,20 @@ LogicalResult Emitter::emitArith(Operation *op) {
           return define(op, "from_f64<" + to + ">(" + arg(0) + ")");
         return define(op, "from_f32<" + to + ">(" + arg(0) + ")");
       })
-      .Case<arith::SIToFPOp>([&](auto) {
-        return define(op, "(" + to + ")" +
-                              (fromType.isInteger(4) ? extend4(true) : arg(0)));
-      })
-      .Case<arith::UIToFPOp>([&](auto) {
-        if (fromType.isInteger(4))
-          return define(op, "(" + to + ")" + extend4(false));
-        return define(op, "(" + to + ")" + asUnsigned(0));
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) {
+        bool isSigned = isa<arith::SIToFPOp>(op);
+        std::string from = fromType.isInteger(4) ? extend4(isSigned)
+                           : isSigned            ? arg(0)
+                                                 : asUnsigned(0);
+        if (type.getIntOrFloatBitWidth() >= 32)
+          return define(op, "(" + to + ")" + from);
+        // Narrow types have no conversion of their own; f64 holds 32 bits.
+        bool isWide =
+            fromType.isIndex() || fromType.getIntOrFloatBitWidth() > 32;
+        std::string wide = !isWide    ? "(f64)" + from
+                           : isSigned ? "to_f64_odd((i64)" + from + ")"
+                                      : "to_f64_odd((u64)" + from + ")";
+        return define(op, "from_f64<" + to + ">(" + wide + ")");
       })
       .Case<arith::FPToSIOp>([&](auto) {
         return define(op, "cvt_sat<" + to + ">(" + arg(0) + ")");

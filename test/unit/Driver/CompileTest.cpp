@@ -85,3 +85,24 @@ TEST(Compile, RegionOfDifferentRowsIsSplit) {
     return %0#0, %0#1 : tensor<33xf32>, tensor<31xf32>
   })", {{64 * kEps, 0}, false, 1, 3});
 }
+
+// One rounding, also of integers that f32 and f64 do not hold: 2^60 + 2^52 + 1
+// lies just above the middle of two bf16 numbers.
+TEST(Compile, CastsOfLargeIntegersRoundOnce) {
+  for (const char *type : {"f16", "bf16", "f32", "f64"})
+    checkGraph(llvm::formatv(R"(func.func @f(%x: tensor<33xi64>, %u: tensor<33xui64>, %i: tensor<33xi32>) -> (tensor<33x{0}>, tensor<33x{0}>, tensor<33x{0}>) {{
+    %c = graph.constant dense<1157425104234217473> : tensor<33xi64>
+    %s = graph.sub %c, %x : tensor<33xi64>
+    %d = graph.constant dense<1157425104234217473> : tensor<33xui64>
+    %t = graph.add %d, %u : tensor<33xui64>
+    %e = graph.constant dense<16842752> : tensor<33xi32>
+    %v = graph.add %e, %i : tensor<33xi32>
+    %0 = graph.cast %s : tensor<33xi64> -> tensor<33x{0}>
+    %1 = graph.cast %t : tensor<33xui64> -> tensor<33x{0}>
+    %2 = graph.cast %v : tensor<33xi32> -> tensor<33x{0}>
+    return %0, %1, %2 : tensor<33x{0}>, tensor<33x{0}>, tensor<33x{0}>
+  })",
+                             type)
+                   .str(),
+               {{}, false, 3, std::nullopt, 3});
+}

@@ -287,6 +287,17 @@ struct FromF64<f32> {
 };
 } // namespace fusec_detail
 
+/// `x` as f64, rounded to odd: a further rounding to a narrower type gives what
+/// one rounding of `x` would.
+FUSEC_DEVICE f64 to_f64_odd(u64 x) {
+  if (x >> 53)
+    x = ((x >> 11) | (u64)((x & 2047) != 0)) << 11;
+  return (f64)x;
+}
+FUSEC_DEVICE f64 to_f64_odd(i64 x) {
+  return x < 0 ? -to_f64_odd(0 - (u64)x) : to_f64_odd((u64)x);
+}
+
 template <class T>
 FUSEC_DEVICE T from_f32(f32 x) {
   return fusec_detail::FromF32<T>::get(x, false);

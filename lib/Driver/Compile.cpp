@@ -7,6 +7,7 @@
 //  4. assemble: values to buffers, regions to launches.
 //===----------------------------------------------------------------------===//
 #include "fusec/Driver/Compile.h"
+#include "InPlace.h"
 #include "IsolateOps.h"
 #include "ProgramBuilder.h"
 #include "fusec/Conversion/TileToSimt.h"
@@ -186,6 +187,9 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     return diagnostics.take("a block program is not valid");
   observe(Stage::Tile, *kernels);
   SmallVector<tile::KernelOp> tiles(kernels->getOps<tile::KernelOp>());
+  SmallVector<InPlaceValue> inPlace;
+  for (auto [fusion, kernel] : llvm::zip(fusions, tiles))
+    llvm::append_range(inPlace, findInPlace(fusion, kernel));
   for (auto [isWide, kernel] : llvm::zip(wide, tiles)) {
     if (failed(lowerTileKernel(kernel, isWide)))
       return diagnostics.take("a block program has no thread code");
@@ -208,6 +212,8 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     program.addLaunch(fusion, kernel, summary.kernel,
                       cuda::dynamicSharedBytes(kernel));
   }
+  for (const InPlaceValue &pair : inPlace)
+    program.addAlias(pair.argument, pair.result);
   if (llvm::Error error = program.finish(*entry))
     return error;
   return result;

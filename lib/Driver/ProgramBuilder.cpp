@@ -121,6 +121,12 @@ void ProgramBuilder::addLaunch(graph::FusionOp fusion, simt::KernelOp kernel,
   program.steps.push_back(std::move(launch));
 }
 
+void ProgramBuilder::addAlias(BlockArgument argument, Value result) {
+  BufferRef to = buffers.lookup(result);
+  if (to.space == Space::Output)
+    program.aliases.push_back({argument.getArgNumber(), to.index});
+}
+
 llvm::Error ProgramBuilder::finish(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {

@@ -25,6 +25,8 @@ public:
   /// of `kernel`.
   void addLaunch(graph::FusionOp fusion, simt::KernelOp kernel, uint32_t index,
                  uint32_t dynamicSharedBytes = 0);
+  /// Lets a result that is an output be the memory of `argument`.
+  void addAlias(mlir::BlockArgument argument, mlir::Value result);
   /// Copies for results that no launch writes in place; plans the workspace.
   llvm::Error finish(mlir::func::FuncOp function);
 

@@ -3,7 +3,7 @@
 //
 // Default behaviour of the Device interface, and owned device memory.
 //===----------------------------------------------------------------------===//
-#include "fusec/Runtime/Device.h"
+#include "fusec/Runtime/StridedCopy.h"
 
 #include <chrono>
 
@@ -13,7 +13,38 @@ using llvm::Expected;
 
 LoadedKernel::~LoadedKernel() = default;
 LoadedModule::~LoadedModule() = default;
+LaunchGraph::~LaunchGraph() = default;
 Device::~Device() = default;
+
+Expected<std::unique_ptr<LaunchGraph>>
+Device::makeGraph(llvm::ArrayRef<GraphStep>) {
+  return nullptr;
+}
+Error Device::updateGraph(LaunchGraph &, size_t, const LaunchRequest &) {
+  return llvm::createStringError("device '%s' has no graphs",
+                                 info().name.c_str());
+}
+Error Device::launchGraph(LaunchGraph &, Stream) {
+  return llvm::createStringError("device '%s' has no graphs",
+                                 info().name.c_str());
+}
+Expected<bool> Device::isCapturing(Stream) { return false; }
+
+Error Device::copyStrided(void *to, const void *from,
+                          const StridedLayout &layout, unsigned elementBytes,
+                          Stream stream) {
+  if (Error error = prepareCopyStrided(elementBytes))
+    return error;
+  copyStridedOnHost(to, from, layout, elementBytes);
+  return Error::success();
+}
+bool Device::canCopyStrided(unsigned) const { return info().hostMemory; }
+Error Device::prepareCopyStrided(unsigned) {
+  if (info().hostMemory)
+    return Error::success();
+  return llvm::createStringError("device '%s' cannot copy strided tensors",
+                                 info().name.c_str());
+}
 
 Error Device::call(const HostCall &call, llvm::ArrayRef<void *> buffers,
                    Stream stream) {

@@ -101,6 +101,33 @@ Error Executable::uploadConstants() {
   return constants.empty() ? Error::success() : target->synchronize(nullptr);
 }
 
+const LoadedKernel *
+Executable::findVariant(size_t index, const KernelVariant &variant) const {
+  if (variant == KernelVariant())
+    return &kernel(index);
+  std::lock_guard<std::mutex> lock(mutex);
+  auto it = variants.find({index, variant});
+  return it == variants.end() ? nullptr : &it->second->kernel(0);
+}
+
+Expected<const LoadedKernel *>
+Executable::makeVariant(size_t index, const KernelVariant &variant) const {
+  if (const LoadedKernel *known = findVariant(index, variant))
+    return known;
+  Kernel changed = code.kernels[index];
+  changed.alignment = variant.alignment;
+  changed.inPlace = variant.inPlace;
+  // Not under the lock: other threads go on with the variants that exist.
+  auto module = target->loadModule(changed);
+  if (!module)
+    return module.takeError();
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [it, isNew] = variants.try_emplace({index, variant}, nullptr);
+  if (isNew)
+    it->second = std::move(*module);
+  return &it->second->kernel(0);
+}
+
 Expected<std::shared_ptr<const Executable>>
 Executable::create(Program program, std::shared_ptr<Device> device) {
   if (Error error = checkBeforeLoading(program, device->info()))

@@ -1,14 +1,13 @@
 //===- ExecutionContext.cpp - running a program ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All buffers of a program have one slot each in a table: inputs, outputs,
-// constants, temporaries. A launch argument is the address of a slot or of a
-// scalar, so preparing a run means storing the caller's pointers in the first
-// slots, whatever the number of launches. Steps that do nothing (a zero in the
-// grid, zero bytes) are dropped when the context is made.
+// Making a context and enqueuing its steps; ContextImpl.h says how it is laid
+// out. Steps that do nothing (a zero in the grid, zero bytes) are dropped when
+// the context is made.
 //===----------------------------------------------------------------------===//
+#include "ContextImpl.h"
 #include "Liveness.h"
-#include "fusec/Runtime/Executable.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
@@ -17,96 +16,10 @@ using namespace fusec::runtime;
 using llvm::Error;
 using llvm::Expected;
 
-namespace {
-// A step with everything resolved but the contents of the slots.
-struct ReadyLaunch {
-  LaunchRequest request;
-};
-struct ReadyCall {
-  const HostCall *call;
-  llvm::ArrayRef<void **> slots;
-};
-struct ReadyFill {
-  void **to;
-  uint64_t bytes;
-};
-struct ReadyCopy {
-  void **from, **to;
-  uint64_t bytes;
-};
-struct ReadyStep {
-  size_t index; // in Program::steps, for messages
-  std::variant<ReadyLaunch, ReadyCall, ReadyFill, ReadyCopy> action;
-};
-} // namespace
-
-struct ExecutionContext::Impl {
-  Impl(std::shared_ptr<const Executable> executable, bool checkEachStep)
-      : executable(std::move(executable)), program(this->executable->program()),
-        device(*this->executable->device()), checkEachStep(checkEachStep) {}
-
-  Error setWorkspace(const ContextOptions &options);
-  void buildSlots();
-  void buildSteps();
-  void **slot(BufferRef ref);
-  Error bind(llvm::ArrayRef<const void *> inputs,
-             llvm::ArrayRef<void *> outputs);
-  bool isBound(llvm::ArrayRef<const void *> inputs,
-               llvm::ArrayRef<void *> outputs) const;
-  Error checkOutputsApart() const;
-  Error runSteps(Stream stream);
-  Error runStep(const ReadyStep &step, Stream stream);
-  Error describe(size_t step, Error error) const;
-
-  void prepare(size_t index, const Launch &launch);
-  void *prepareTable(const TableArg &table);
-  void fillTables();
-  void prepare(size_t index, const HostCall &call);
-  void prepare(size_t index, const Fill &fill);
-  void prepare(size_t index, const Copy &copy);
-
-  std::shared_ptr<const Executable> executable;
-  const Program &program;
-  Device &device;
-  bool checkEachStep;
-
-  Buffer ownWorkspace;
-  std::byte *workspace = nullptr;
-
-  std::vector<void *> slots;
-  size_t firstOfSpace[4] = {};
-  // Bytes of each slot's buffer.
-  std::vector<int64_t> slotBytes;
-  // The slots hold pointers of the caller that have passed `bind`.
-  bool bound = false;
-
-  std::vector<ReadyStep> steps;
-  // Storage that steps point into; reserved in full before it is filled.
-  std::vector<void *> args;
-  std::vector<int64_t> argBytes;
-  std::vector<int64_t> scalars;
-  // Tables as kernels read them; those of their words that are pointers repeat
-  // a slot.
-  std::vector<void *> tableWords;
-  std::vector<TableBuffer> tableBuffers;
-  std::vector<std::pair<void **, void *const *>> tablePointers; // word, slot
-  std::vector<void **> callSlots;
-  std::vector<void *> callBuffers;
-};
-
 static unsigned long long asULL(uint64_t value) { return value; }
 
-Error ExecutionContext::Impl::setWorkspace(const ContextOptions &options) {
-  uint64_t needed = executable->workspaceBytes();
-  if (!options.workspace) {
-    auto memory = Buffer::allocate(executable->device(), needed);
-    if (!memory)
-      return memory.takeError();
-    ownWorkspace = std::move(*memory);
-    workspace = static_cast<std::byte *>(ownWorkspace.data());
-    return Error::success();
-  }
-  auto [memory, bytes] = *options.workspace;
+static Error checkWorkspace(const void *memory, uint64_t bytes,
+                            uint64_t needed) {
   if (bytes < needed || (needed != 0 && !memory))
     return llvm::createStringError(
         "workspace: expected %llu bytes, found %llu%s", asULL(needed),
@@ -114,12 +27,40 @@ Error ExecutionContext::Impl::setWorkspace(const ContextOptions &options) {
   if (reinterpret_cast<uintptr_t>(memory) % 256 != 0)
     return llvm::createStringError(
         "workspace: expected a pointer aligned to 256 bytes, found %p", memory);
-  workspace = static_cast<std::byte *>(memory);
   return Error::success();
 }
 
-void **ExecutionContext::Impl::slot(BufferRef ref) {
-  return &slots[firstOfSpace[static_cast<size_t>(ref.space)] + ref.index];
+// Memory for as long as the context lives; none with an allocator.
+Error ExecutionContext::Impl::setWorkspace() {
+  uint64_t needed = executable->workspaceBytes();
+  if (options.workspace && options.allocator)
+    return llvm::createStringError(
+        "workspace: expected memory or an allocator, found both");
+  if (options.allocator)
+    return Error::success();
+  if (options.workspace) {
+    auto [memory, bytes] = *options.workspace;
+    workspace = static_cast<std::byte *>(memory);
+    return checkWorkspace(memory, bytes, needed);
+  }
+  auto memory = Buffer::allocate(executable->device(), needed);
+  if (!memory)
+    return memory.takeError();
+  ownWorkspace = std::move(*memory);
+  workspace = static_cast<std::byte *>(ownWorkspace.data());
+  return Error::success();
+}
+
+uint32_t ExecutionContext::Impl::slotIndex(BufferRef ref) const {
+  return firstOfSpace[static_cast<size_t>(ref.space)] + ref.index;
+}
+
+void ExecutionContext::Impl::placeTemporaries(std::byte *memory) {
+  workspace = memory;
+  for (uint32_t i = 0; i < program.temporaries.size(); ++i)
+    if (const Temporary &temporary = program.temporaries[i];
+        temporary.bytes && temporary.offset >= 0 && workspace)
+      *slot({Space::Temporary, i}) = workspace + temporary.offset;
 }
 
 void ExecutionContext::Impl::buildSlots() {
@@ -134,10 +75,23 @@ void ExecutionContext::Impl::buildSlots() {
   }
   for (uint32_t i = 0; i < program.constants.size(); ++i)
     *slot({Space::Constant, i}) = executable->constant(i);
-  for (uint32_t i = 0; i < program.temporaries.size(); ++i)
-    if (const Temporary &temporary = program.temporaries[i];
-        temporary.bytes && temporary.offset >= 0 && workspace)
-      *slot({Space::Temporary, i}) = workspace + temporary.offset;
+  placeTemporaries(workspace);
+  slotUsers.resize(slots.size());
+  tensors.resize(program.inputs.size() + program.outputs.size());
+  views.reserve(program.inputs.size());
+}
+
+// Buffers of a launch, those in tables too.
+template <typename Visit>
+static void forEachBuffer(const Launch &launch, Visit visit) {
+  for (const KernelArg &arg : launch.args) {
+    if (const auto *ref = std::get_if<BufferRef>(&arg))
+      visit(*ref);
+    else if (const auto *table = std::get_if<TableArg>(&arg))
+      for (const TableArg::Field &field : table->fields)
+        if (const auto *ref = std::get_if<BufferRef>(&field))
+          visit(*ref);
+  }
 }
 
 void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
@@ -168,7 +122,14 @@ void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
   request.args = args.data() + first;
   request.bufferBytes = llvm::ArrayRef(argBytes).drop_front(first);
   request.tableBuffers = llvm::ArrayRef(tableBuffers).drop_front(firstTable);
-  steps.push_back({index, ReadyLaunch{request}});
+  ReadyLaunch ready{request, launch.kernel, {}};
+  forEachBuffer(launch, [&](BufferRef ref) {
+    uint32_t at = slotIndex(ref);
+    slotUsers[at].push_back(steps.size());
+    if (at < tensors.size() && slotBytes[at])
+      ready.callerSlots.push_back(at);
+  });
+  steps.push_back({index, std::move(ready)});
 }
 
 void *ExecutionContext::Impl::prepareTable(const TableArg &table) {
@@ -243,89 +204,6 @@ void ExecutionContext::Impl::buildSteps() {
 // Run
 //===----------------------------------------------------------------------===//
 
-static Error checkPointer(const char *kind, const TensorSpec &spec,
-                          const void *pointer, int64_t bytes) {
-  if (bytes == 0)
-    return Error::success();
-  if (!pointer)
-    return llvm::createStringError(
-        "%s '%s': expected a pointer to %llu bytes, found null", kind,
-        spec.name.c_str(), asULL(bytes));
-  if (reinterpret_cast<uintptr_t>(pointer) % kBufferAlignment != 0)
-    return llvm::createStringError(
-        "%s '%s': expected a pointer aligned to %llu bytes, found %p", kind,
-        spec.name.c_str(), asULL(kBufferAlignment), pointer);
-  return Error::success();
-}
-
-static Error checkCount(const char *kind, size_t expected, size_t found) {
-  if (expected == found)
-    return Error::success();
-  return llvm::createStringError("expected %zu %ss, found %zu", expected, kind,
-                                 found);
-}
-
-bool ExecutionContext::Impl::isBound(llvm::ArrayRef<const void *> inputs,
-                                     llvm::ArrayRef<void *> outputs) const {
-  return bound && inputs.size() == program.inputs.size() &&
-         outputs.size() == program.outputs.size() &&
-         std::equal(inputs.begin(), inputs.end(), slots.begin()) &&
-         std::equal(outputs.begin(), outputs.end(),
-                    slots.begin() + inputs.size());
-}
-
-// Quadratic, but only done when the pointers are not those of the last run.
-Error ExecutionContext::Impl::checkOutputsApart() const {
-  size_t inputs = program.inputs.size();
-  size_t all = inputs + program.outputs.size();
-  auto begin = [&](size_t i) { return reinterpret_cast<uintptr_t>(slots[i]); };
-  for (size_t out = inputs; out < all; ++out)
-    for (size_t other = 0; other < out; ++other) {
-      if (!slotBytes[out] || !slotBytes[other] ||
-          begin(other) + slotBytes[other] <= begin(out) ||
-          begin(out) + slotBytes[out] <= begin(other))
-        continue;
-      bool isInput = other < inputs;
-      return llvm::createStringError(
-          "output '%s' overlaps %s '%s'",
-          program.outputs[out - inputs].name.c_str(),
-          isInput ? "input" : "output",
-          (isInput ? program.inputs[other] : program.outputs[other - inputs])
-              .name.c_str());
-    }
-  return Error::success();
-}
-
-Error ExecutionContext::Impl::bind(llvm::ArrayRef<const void *> inputs,
-                                   llvm::ArrayRef<void *> outputs) {
-  if (isBound(inputs, outputs))
-    return Error::success();
-  bound = false;
-  if (Error error = checkCount("input", program.inputs.size(), inputs.size()))
-    return error;
-  if (Error error =
-          checkCount("output", program.outputs.size(), outputs.size()))
-    return error;
-  for (auto [i, pointer] : llvm::enumerate(inputs)) {
-    if (Error error =
-            checkPointer("input", program.inputs[i], pointer, slotBytes[i]))
-      return error;
-    // Launch arguments have no const; the program writes to no input.
-    slots[i] = const_cast<void *>(pointer);
-  }
-  for (auto [i, pointer] : llvm::enumerate(outputs)) {
-    if (Error error = checkPointer("output", program.outputs[i], pointer,
-                                   slotBytes[inputs.size() + i]))
-      return error;
-    slots[inputs.size() + i] = pointer;
-  }
-  if (Error error = checkOutputsApart())
-    return error;
-  fillTables();
-  bound = true;
-  return Error::success();
-}
-
 Error ExecutionContext::Impl::runStep(const ReadyStep &step, Stream stream) {
   if (const auto *launch = std::get_if<ReadyLaunch>(&step.action))
     return device.launch(launch->request, stream);
@@ -356,14 +234,94 @@ Error ExecutionContext::Impl::describe(size_t index, Error error) const {
 }
 
 Error ExecutionContext::Impl::runSteps(Stream stream) {
-  for (const ReadyStep &step : steps) {
-    Error error = runStep(step, stream);
-    if (!error && checkEachStep)
+  bool graphs = !segments.empty();
+  if (graphs) {
+    // A graph cannot be launched into a stream that is being captured. What
+    // cannot be told is taken for a capture: plain launches are always right.
+    Expected<bool> capturing = device.isCapturing(stream);
+    graphs = capturing && !*capturing;
+    if (!capturing)
+      llvm::consumeError(capturing.takeError());
+  }
+  Segment *segment = segments.data(), *end = segment + segments.size();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (segment != end && segment->first == i) {
+      Expected<bool> done =
+          graphs ? replay(*segment, stream) : Expected<bool>(false);
+      if (!done)
+        return done.takeError();
+      size_t last = i + segment->count - 1;
+      ++segment;
+      if (*done) {
+        i = last;
+        continue;
+      }
+    }
+    Error error = runStep(steps[i], stream);
+    if (!error && options.checkEachStep)
       error = device.synchronize(stream);
     if (error)
-      return describe(step.index, std::move(error));
+      return describe(steps[i].index, std::move(error));
   }
+  pointersChanged = false;
   return Error::success();
+}
+
+// The steps between the copies of staged tensors.
+Error ExecutionContext::Impl::enqueue(Stream stream) {
+  if (!anyStaged)
+    return runSteps(stream);
+  size_t inputs = program.inputs.size();
+  for (size_t i = 0; i < inputs; ++i) {
+    const BoundTensor &tensor = tensors[i];
+    if (!tensor.staged)
+      continue;
+    if (Error error =
+            tensor.dense
+                ? device.copy(slots[i], tensor.from, slotBytes[i], stream)
+                : device.copyStrided(slots[i], tensor.from, tensor.layout,
+                                     byteSize(program.inputs[i].dtype), stream))
+      return llvm::createStringError("copying %s: %s", nameOf(i).c_str(),
+                                     llvm::toString(std::move(error)).c_str());
+  }
+  if (Error error = runSteps(stream))
+    return error;
+  for (size_t i = inputs; i < tensors.size(); ++i)
+    if (tensors[i].staged)
+      if (Error error = device.copy(const_cast<void *>(tensors[i].from),
+                                    slots[i], slotBytes[i], stream))
+        return llvm::createStringError(
+            "copying %s: %s", nameOf(i).c_str(),
+            llvm::toString(std::move(error)).c_str());
+  return Error::success();
+}
+
+// With memory from the allocator for the length of the run.
+Error ExecutionContext::Impl::run(Stream stream) {
+  Expected<void *> token = device.enter();
+  if (!token)
+    return token.takeError();
+  llvm::scope_exit leave([&] { device.leave(*token); });
+  uint64_t bytes = executable->workspaceBytes();
+  if (!options.allocator || bytes == 0)
+    return enqueue(stream);
+  Expected<void *> memory = options.allocator->allocate(bytes, stream);
+  if (!memory)
+    return llvm::createStringError("workspace: allocating %llu bytes: %s",
+                                   asULL(bytes),
+                                   llvm::toString(memory.takeError()).c_str());
+  llvm::scope_exit release(
+      [&] { options.allocator->release(*memory, bytes, stream); });
+  if (Error error = checkWorkspace(*memory, bytes, bytes))
+    return error;
+  if (*memory != workspace) {
+    placeTemporaries(static_cast<std::byte *>(*memory));
+    fillTables();
+    for (uint32_t i = 0; i < program.temporaries.size(); ++i)
+      markUsers(slotIndex({Space::Temporary, i}));
+    pointersChanged = true;
+  }
+  return enqueue(stream);
 }
 
 char ArgumentError::ID;
@@ -385,24 +343,43 @@ const Executable &ExecutionContext::executable() const {
 Expected<std::unique_ptr<ExecutionContext>>
 ExecutionContext::create(std::shared_ptr<const Executable> executable,
                          const ContextOptions &options) {
-  auto impl =
-      std::make_unique<Impl>(std::move(executable), options.checkEachStep);
-  if (Error error = impl->setWorkspace(options))
+  auto impl = std::make_unique<Impl>(std::move(executable), options);
+  if (Error error = impl->setWorkspace())
     return std::move(error);
   impl->buildSlots();
   impl->buildSteps();
+  Expected<void *> token = impl->device.enter();
+  if (!token)
+    return token.takeError();
+  Error error = impl->buildSegments();
+  // Nodes were made without the caller's pointers.
+  for (size_t slot = 0; slot < impl->tensors.size(); ++slot)
+    impl->markUsers(slot);
+  if (options.allocator)
+    for (uint32_t i = 0; i < impl->program.temporaries.size(); ++i)
+      impl->markUsers(impl->slotIndex({Space::Temporary, i}));
+  impl->device.leave(*token);
+  if (error)
+    return std::move(error);
   return std::unique_ptr<ExecutionContext>(
       new ExecutionContext(std::move(impl)));
 }
 
 Error ExecutionContext::run(llvm::ArrayRef<const void *> inputs,
                             llvm::ArrayRef<void *> outputs, Stream stream) {
-  if (Error error = impl->bind(inputs, outputs))
-    return llvm::make_error<ArgumentError>(llvm::toString(std::move(error)));
-  Expected<void *> token = impl->device.enter();
-  if (!token)
-    return token.takeError();
-  Error error = impl->runSteps(stream);
-  impl->device.leave(*token);
-  return error;
+  impl->views.assign(inputs.begin(), inputs.end());
+  return runViews(impl->views, outputs, stream);
+}
+
+Error ExecutionContext::runViews(llvm::ArrayRef<TensorView> inputs,
+                                 llvm::ArrayRef<void *> outputs,
+                                 Stream stream) {
+  if (Error error = impl->bind(inputs, outputs, stream))
+    return error;
+  return impl->run(stream);
+}
+
+Error ExecutionContext::prepare(llvm::ArrayRef<TensorView> inputs,
+                                llvm::ArrayRef<void *> outputs) {
+  return impl->bind(inputs, outputs, std::nullopt);
 }

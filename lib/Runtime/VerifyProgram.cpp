@@ -59,6 +59,7 @@ private:
   Error checkStep(const Fill &fill);
   Error checkStep(const Copy &copy);
   Error checkOutputs();
+  Error checkAliases();
   Error checkWorkspace();
   Error checkOverlap(llvm::ArrayRef<Interval> lives);
 
@@ -296,6 +297,23 @@ Error Verifier::checkOverlap(llvm::ArrayRef<Interval> lives) {
   return Error::success();
 }
 
+Error Verifier::checkAliases() {
+  for (auto [i, alias] : llvm::enumerate(program.aliases)) {
+    if (alias.input >= program.inputs.size() ||
+        alias.output >= program.outputs.size())
+      return fail("alias %zu: expected an input and an output", i);
+    const TensorSpec &in = program.inputs[alias.input];
+    const TensorSpec &out = program.outputs[alias.output];
+    if (in.bytes() != out.bytes())
+      return fail("alias %zu: expected as many bytes in output '%s' as in "
+                  "input '%s', found %lld and %lld",
+                  i, out.name.c_str(), in.name.c_str(),
+                  static_cast<long long>(out.bytes()),
+                  static_cast<long long>(in.bytes()));
+  }
+  return Error::success();
+}
+
 Error Verifier::run() {
   if (Error error = checkTensors())
     return error;
@@ -308,6 +326,8 @@ Error Verifier::run() {
   if (Error error = checkSteps())
     return error;
   if (Error error = checkOutputs())
+    return error;
+  if (Error error = checkAliases())
     return error;
   return checkWorkspace();
 }

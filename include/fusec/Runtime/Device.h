@@ -25,8 +25,8 @@ using Stream = void *;
 /// An opaque time mark: a CUevent on CUDA.
 using Event = void *;
 
-/// Pointers handed to `ExecutionContext::run` have at least this alignment in
-/// bytes; it is what the widest vector access of generated code needs.
+/// Pointers of this alignment in bytes are used as they are: it is what the
+/// widest vector access of generated code needs.
 inline constexpr uint64_t kBufferAlignment = 16;
 
 /// What a device is. Zero means "not limited" or "not known".
@@ -47,6 +47,11 @@ struct DeviceInfo {
   uint64_t memoryBytes = 0;
   /// Buffers are host pointers and HostCall steps are accepted.
   bool hostMemory = false;
+  /// Alignment in bytes that kernels need of every buffer; 1 where that of the
+  /// elements is enough.
+  uint32_t bufferAlignment = kBufferAlignment;
+  /// Kernels of a smaller Kernel::alignment, and in place, can be loaded.
+  bool splitsAccesses = false;
 };
 
 /// What a kernel needs of the machine; a field is empty where the device or
@@ -104,6 +109,25 @@ struct LaunchRequest {
   llvm::ArrayRef<TableBuffer> tableBuffers;
 };
 
+/// Sets bytes that stay where they are.
+struct FillRequest {
+  void *to = nullptr;
+  uint8_t value = 0;
+  uint64_t bytes = 0;
+};
+
+/// An element of a graph.
+using GraphStep = std::variant<LaunchRequest, FillRequest>;
+
+/// A chain of steps that a device keeps and runs at once. Used by one thread
+/// at a time; destroyed when none of its work is running any more.
+class LaunchGraph {
+public:
+  virtual ~LaunchGraph();
+};
+
+struct StridedLayout;
+
 /// Runs kernels. All methods are thread-safe; `launch`, `fill` and `copy` take
 /// no lock and allocate nothing, so that they may sit on a hot path, and on
 /// CUDA are legal while the stream is being captured.
@@ -138,6 +162,28 @@ public:
   loadModule(llvm::ArrayRef<Kernel> kernels) = 0;
 
   virtual llvm::Error launch(const LaunchRequest &request, Stream stream) = 0;
+
+  /// A chain of `steps`, whose arguments are read now; null (the default) if
+  /// the device has no graphs. Allocates.
+  virtual llvm::Expected<std::unique_ptr<LaunchGraph>>
+  makeGraph(llvm::ArrayRef<GraphStep> steps);
+  /// Gives step `index`, a launch, another kernel (of the same cluster size)
+  /// and arguments from the next `launchGraph` on. Nothing is allocated.
+  virtual llvm::Error updateGraph(LaunchGraph &graph, size_t index,
+                                  const LaunchRequest &request);
+  virtual llvm::Error launchGraph(LaunchGraph &graph, Stream stream);
+  /// Whether work on the stream is recorded rather than run.
+  virtual llvm::Expected<bool> isCapturing(Stream stream);
+
+  /// Writes the elements of `layout` at `from` to `to`, row-major and dense;
+  /// the two do not overlap. `prepareCopyStrided` has been called where
+  /// `canCopyStrided` said no; it compiles, the copy itself does not. The
+  /// default does it on the host and fails where memory is not the host's.
+  virtual llvm::Error copyStrided(void *to, const void *from,
+                                  const StridedLayout &layout,
+                                  unsigned elementBytes, Stream stream);
+  virtual bool canCopyStrided(unsigned elementBytes) const;
+  virtual llvm::Error prepareCopyStrided(unsigned elementBytes);
 
   /// Runs a HostCall step. The default calls it if memory is the host's and
   /// otherwise fails.

@@ -10,8 +10,22 @@
 #define FUSEC_RUNTIME_EXECUTABLE_H
 
 #include "fusec/Runtime/Device.h"
+#include "fusec/Runtime/StridedCopy.h"
+
+#include <functional>
+#include <map>
+#include <mutex>
 
 namespace fusec::runtime {
+
+/// Another form of a kernel, for pointers that a program was not made for.
+struct KernelVariant {
+  /// As Kernel::alignment and Kernel::inPlace.
+  uint32_t alignment = kBufferAlignment;
+  bool inPlace = false;
+  friend auto operator<=>(const KernelVariant &,
+                          const KernelVariant &) = default;
+};
 
 /// An immutable loaded program. Thread-safe. Must outlive the work that was
 /// enqueued for it; contexts keep it alive.
@@ -29,6 +43,13 @@ public:
   const LoadedKernel &kernel(size_t index) const {
     return module->kernel(index);
   }
+  /// A variant of a kernel that has been made, or null. The kernel itself is
+  /// its default variant and takes no lock.
+  const LoadedKernel *findVariant(size_t index,
+                                  const KernelVariant &variant) const;
+  /// Compiles and loads a variant at the first call; it lives as long as this.
+  llvm::Expected<const LoadedKernel *>
+  makeVariant(size_t index, const KernelVariant &variant) const;
   /// The device address of a constant; null if it is empty.
   void *constant(size_t index) const { return constants[index]; }
 
@@ -42,6 +63,35 @@ private:
   std::unique_ptr<LoadedModule> module;
   Buffer constantMemory;
   std::vector<void *> constants;
+  // Made when first needed, by any thread.
+  mutable std::mutex mutex;
+  mutable std::map<std::pair<size_t, KernelVariant>,
+                   std::unique_ptr<LoadedModule>>
+      variants;
+};
+
+/// An input as the caller holds it.
+struct TensorView {
+  TensorView(const void *data = nullptr, int64_t byteOffset = 0,
+             llvm::ArrayRef<int64_t> strides = {})
+      : data(data), byteOffset(byteOffset), strides(strides) {}
+  const void *data;
+  /// Of the first element, from `data`.
+  int64_t byteOffset;
+  /// Elements between neighbours in each dimension, zero and negative ones
+  /// too; empty means dense and row-major.
+  llvm::ArrayRef<int64_t> strides;
+};
+
+/// Memory for temporaries in the order of a stream, such as a framework's
+/// caching allocator gives.
+struct WorkspaceAllocator {
+  /// Memory aligned to 256 that work enqueued on the stream from now on may
+  /// use.
+  std::function<llvm::Expected<void *>(uint64_t bytes, Stream stream)> allocate;
+  /// Work enqueued so far still uses the memory; later work on the stream may
+  /// get it.
+  std::function<void(void *memory, uint64_t bytes, Stream stream)> release;
 };
 
 /// Memory for temporaries: aligned to 256, at least
@@ -55,6 +105,10 @@ struct WorkspaceMemory {
 struct ContextOptions {
   /// The caller's memory, kept by the caller; otherwise the context allocates.
   std::optional<WorkspaceMemory> workspace = std::nullopt;
+  /// Asked at every run, in place of a workspace that stays.
+  std::optional<WorkspaceAllocator> allocator = std::nullopt;
+  /// Keep launches as a graph of the device where it has graphs.
+  bool replay = true;
   /// Waits after each step, so that a fault names the step that caused it.
   /// For debugging: slow, and not legal during stream capture.
   bool checkEachStep = false;
@@ -83,13 +137,31 @@ public:
   ~ExecutionContext();
 
   /// Enqueues the program. Pointers are device pointers in the order of the
-  /// program's inputs and outputs, aligned to kBufferAlignment; that of an
-  /// empty tensor may be anything. Outputs overlap neither inputs nor each
-  /// other. Does not synchronize, allocate or lock (unless it fails or a
-  /// HostCall does). An error names the tensor or step; work enqueued before
-  /// it may still run.
+  /// program's inputs and outputs, aligned to their elements; that of an empty
+  /// tensor may be anything. Outputs overlap neither each other nor inputs, but
+  /// an output may be the dense input that Program::aliases names for it.
+  ///
+  /// Does not synchronize, allocate or lock (unless it fails or a HostCall or
+  /// the allocator does), but for the first time that an input has strides or a
+  /// pointer is not aligned to kBufferAlignment, which compiles and allocates
+  /// unless `prepare` was called with it. While the stream is captured nothing
+  /// is compiled or allocated: such a run fails.
+  ///
+  /// An error names the tensor or step; work enqueued before it may still run.
   llvm::Error run(llvm::ArrayRef<const void *> inputs,
                   llvm::ArrayRef<void *> outputs, Stream stream = nullptr);
+
+  /// The same for inputs with offsets and strides. A strided input is copied
+  /// to a dense buffer of the context first: one read and one write of it, and
+  /// up to eight integer divisions an element.
+  llvm::Error runViews(llvm::ArrayRef<TensorView> inputs,
+                       llvm::ArrayRef<void *> outputs, Stream stream = nullptr);
+
+  /// Does now what a run with such tensors would do at the first time, and
+  /// enqueues nothing. Later runs may have other pointers of the same strides
+  /// and alignment.
+  llvm::Error prepare(llvm::ArrayRef<TensorView> inputs,
+                      llvm::ArrayRef<void *> outputs);
 
   const Executable &executable() const;
 

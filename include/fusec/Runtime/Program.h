@@ -87,6 +87,9 @@ struct Kernel {
   /// need only this alignment in bytes (a power of two up to 16, at least the
   /// element size). Not for sources on the skeleton.
   uint32_t alignment = 16;
+  /// The launch updates one of its buffers in place: what it reads through
+  /// `const` pointers may be written by the same thread afterwards.
+  bool inPlace = false;
 };
 
 /// A kernel launch. A launch whose grid has a zero is skipped.
@@ -129,6 +132,15 @@ struct Temporary {
   int64_t offset = -1;
 };
 
+/// An output that may be the memory of an input: both have the same bytes, one
+/// launch alone reads the input from then on, and in it the thread that writes
+/// an element has read that element of the input before, and no other thread
+/// reads it.
+struct Alias {
+  uint32_t input = 0, output = 0;
+  friend bool operator==(const Alias &, const Alias &) = default;
+};
+
 /// The whole compiled graph.
 struct Program {
   std::vector<TensorSpec> inputs, outputs;
@@ -136,6 +148,8 @@ struct Program {
   std::vector<Temporary> temporaries;
   std::vector<Kernel> kernels;
   std::vector<Step> steps;
+  /// What a caller may update in place.
+  std::vector<Alias> aliases;
   int64_t workspaceBytes = 0;
 };
 

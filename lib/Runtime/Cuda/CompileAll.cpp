@@ -101,8 +101,9 @@ KernelKey NvrtcCompiler::Impl::keyOf(const Kernel &kernel) const {
   hash.update(llvm::ArrayRef(environment));
   update(hash, kernel.entry);
   update(hash, kernel.source);
-  for (uint32_t number : {kernel.threads, kernel.cluster, kernel.alignment,
-                          uint32_t(kernel.usesSkeleton)})
+  for (uint32_t number :
+       {kernel.threads, kernel.cluster, kernel.alignment,
+        uint32_t(kernel.usesSkeleton), uint32_t(kernel.inPlace)})
     update(hash, std::to_string(number));
   return hash.final();
 }
@@ -163,10 +164,11 @@ static std::vector<Batch> dealAlike(llvm::ArrayRef<Task *> tasks,
 // Kernels of one batch are compiled in the same way.
 static std::vector<Batch> dealBatches(llvm::MutableArrayRef<Task> tasks,
                                       unsigned threads) {
-  std::map<std::pair<uint32_t, bool>, Batch> groups;
+  std::map<std::tuple<uint32_t, bool, bool>, Batch> groups;
   for (Task &task : tasks)
-    groups[{task.kernel->alignment, task.kernel->usesSkeleton}].push_back(
-        &task);
+    groups[{task.kernel->alignment, task.kernel->inPlace,
+            task.kernel->usesSkeleton}]
+        .push_back(&task);
   std::vector<Batch> batches;
   for (const auto &[how, group] : groups)
     llvm::append_range(batches, dealAlike(group, threads));
@@ -197,11 +199,12 @@ Expected<TextResult> NvrtcCompiler::Impl::compileText(llvm::StringRef text,
   std::string before;
   if (like.usesSkeleton && !options.skeletonHeader.empty())
     before = "#include \"" + options.skeletonHeader + "\"\n";
-  if (like.alignment == kBufferAlignment)
-    return compileWithReport(*nvrtc, "fusec.cu", before + text.str(), options);
   NvrtcOptions changed = options;
-  changed.extraOptions.push_back("--define-macro=FUSEC_ALIGNMENT=" +
-                                 std::to_string(like.alignment));
+  if (like.alignment != kBufferAlignment)
+    changed.extraOptions.push_back("--define-macro=FUSEC_ALIGNMENT=" +
+                                   std::to_string(like.alignment));
+  if (like.inPlace)
+    changed.extraOptions.push_back("--define-macro=FUSEC_IN_PLACE");
   return compileWithReport(*nvrtc, "fusec.cu", before + text.str(), changed);
 }
 
@@ -352,6 +355,7 @@ NvrtcCompiler::compileTogether(llvm::ArrayRef<Kernel> kernels) {
   for (const Kernel &kernel : kernels) {
     appendText(all.source, kernel);
     all.usesSkeleton |= kernel.usesSkeleton;
+    all.inPlace |= kernel.inPlace;
     all.alignment = std::min(all.alignment, kernel.alignment);
   }
   KernelKey key = impl->keyOf(all);

@@ -6,10 +6,11 @@
 // never finds another context than it left.
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Cuda/CudaDevice.h"
+#include "CudaGraph.h"
 #include "DeviceQuery.h"
-#include "Driver.h"
+#include "fusec/Runtime/StridedCopy.h"
 
-#include <map>
+#include <atomic>
 
 using namespace fusec::runtime;
 using cuda::DevicePointer;
@@ -19,66 +20,24 @@ using llvm::Expected;
 
 // CU_STREAM_NON_BLOCKING: no hidden order with the legacy default stream.
 static constexpr unsigned kNonBlockingStream = 1;
-// Clusters above this size need the kernel's consent.
-static constexpr uint32_t kPortableCluster = 8;
 
 static DevicePointer asAddress(const void *memory) {
   return reinterpret_cast<DevicePointer>(memory);
 }
 
 namespace {
-struct CudaKernel : LoadedKernel {
-  cuda::Function function = nullptr;
-};
-
-class CudaModule : public LoadedModule {
-public:
-  CudaModule(const Driver &driver, cuda::Context context)
-      : driver(driver), context(context) {}
-  ~CudaModule() override;
-  const LoadedKernel &kernel(size_t index) const override {
-    return kernels[index];
-  }
-
-  const Driver &driver;
-  cuda::Context context;
-  std::vector<cuda::Module> modules;
-  std::vector<CudaKernel> kernels;
-};
-
-// Makes a context current for its scope.
-class CurrentContext {
-public:
-  CurrentContext(const Driver &driver, cuda::Context context) : driver(driver) {
-    cuda::Context current = nullptr;
-    result = driver.contextGetCurrent(&current);
-    if (result == 0 && current != context) {
-      result = driver.contextPush(context);
-      pushed = result == 0;
-    }
-  }
-  CurrentContext(const CurrentContext &) = delete;
-  ~CurrentContext() {
-    cuda::Context popped;
-    if (pushed)
-      driver.contextPop(&popped);
-  }
-  Error error() const { return driver.check(result, "cuCtxPushCurrent"); }
-
-private:
-  const Driver &driver;
-  cuda::Result result;
-  bool pushed = false;
-};
-
 class CudaDevice : public Device {
 public:
   CudaDevice(const Driver &driver, DeviceInfo info, cuda::DeviceId id,
              cuda::Context context, std::unique_ptr<NvrtcCompiler> compiler,
              unsigned compileThreads)
       : driver(driver), deviceInfo(std::move(info)), id(id), context(context),
-        compiler(std::move(compiler)), compileThreads(compileThreads) {}
-  ~CudaDevice() override { driver.primaryRelease(id); }
+        compiler(std::move(compiler)), compileThreads(compileThreads),
+        loader(driver, context, deviceInfo.sharedPerBlock) {}
+  ~CudaDevice() override {
+    strided = {};
+    driver.primaryRelease(id);
+  }
 
   const DeviceInfo &info() const override { return deviceInfo; }
   Expected<void *> allocate(uint64_t bytes) override;
@@ -93,6 +52,16 @@ public:
   Expected<std::unique_ptr<LoadedModule>>
   loadModule(llvm::ArrayRef<Kernel> kernels) override;
   Error launch(const LaunchRequest &request, Stream stream) override;
+  Expected<std::unique_ptr<LaunchGraph>>
+  makeGraph(llvm::ArrayRef<GraphStep> steps) override;
+  Error updateGraph(LaunchGraph &graph, size_t index,
+                    const LaunchRequest &request) override;
+  Error launchGraph(LaunchGraph &graph, Stream stream) override;
+  Expected<bool> isCapturing(Stream stream) override;
+  Error copyStrided(void *to, const void *from, const StridedLayout &layout,
+                    unsigned elementBytes, Stream stream) override;
+  bool canCopyStrided(unsigned elementBytes) const override;
+  Error prepareCopyStrided(unsigned elementBytes) override;
   Expected<Stream> createStream() override;
   void destroyStream(Stream stream) override;
   Error synchronize(Stream stream) override;
@@ -112,8 +81,6 @@ private:
       return error;
     return driver.check(call(), function);
   }
-  Error loadKernel(CudaModule &module, cuda::Module handle,
-                   const Kernel &kernel, const CompiledKernel &compiled);
 
   const Driver &driver;
   DeviceInfo deviceInfo;
@@ -121,14 +88,14 @@ private:
   cuda::Context context;
   std::unique_ptr<NvrtcCompiler> compiler;
   unsigned compileThreads;
+  CudaLoader loader;
+  // One kernel per size of kStridedElementBytes, made when first needed.
+  std::mutex stridedMutex;
+  std::array<std::unique_ptr<LoadedModule>, kStridedElementBytes.size()>
+      strided;
+  std::array<std::atomic<bool>, kStridedElementBytes.size()> stridedReady = {};
 };
 } // namespace
-
-CudaModule::~CudaModule() {
-  CurrentContext current(driver, context);
-  for (cuda::Module module : modules)
-    driver.moduleUnload(module);
-}
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -195,85 +162,12 @@ Error CudaDevice::fill(void *to, uint8_t value, uint64_t bytes, Stream stream) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-// The driver's numbers take precedence over those read from the cubin.
-static void readResources(const Driver &driver, CudaKernel &kernel) {
-  auto read = [&](cuda::FunctionAttribute attribute,
-                  std::optional<uint32_t> &field) {
-    int value = 0;
-    if (driver.functionGetAttribute(&value, attribute, kernel.function) == 0)
-      field = static_cast<uint32_t>(value);
-  };
-  read(cuda::kRegisters, kernel.resources.registers);
-  read(cuda::kStaticSharedBytes, kernel.resources.staticSharedBytes);
-  read(cuda::kLocalBytes, kernel.resources.localBytes);
-}
-
-Error CudaDevice::loadKernel(CudaModule &module, cuda::Module handle,
-                             const Kernel &kernel,
-                             const CompiledKernel &compiled) {
-  CudaKernel &loaded = module.kernels.emplace_back();
-  loaded.entry = kernel.entry;
-  loaded.threads = kernel.threads;
-  loaded.cluster = kernel.cluster;
-  loaded.resources = compiled.resources;
-  if (Error error =
-          driver.check(driver.moduleGetFunction(&loaded.function, handle,
-                                                kernel.entry.c_str()),
-                       "cuModuleGetFunction"))
-    return error;
-  // A lazy load at the first launch would synchronize, and break the caller's
-  // stream capture.
-  if (driver.functionLoad)
-    if (Error error =
-            driver.check(driver.functionLoad(loaded.function), "cuFuncLoad"))
-      return error;
-  readResources(driver, loaded);
-  // Raising the limit to all that the block can have costs nothing until a
-  // launch asks for it.
-  uint64_t used = loaded.resources.staticSharedBytes.value_or(0);
-  if (used < deviceInfo.sharedPerBlock)
-    if (Error error = driver.check(
-            driver.functionSetAttribute(
-                loaded.function, cuda::kMaxDynamicSharedBytes,
-                static_cast<int>(deviceInfo.sharedPerBlock - used)),
-            "cuFuncSetAttribute"))
-      return error;
-  if (kernel.cluster > kPortableCluster)
-    return driver.check(
-        driver.functionSetAttribute(loaded.function,
-                                    cuda::kNonPortableClusterAllowed, 1),
-        "cuFuncSetAttribute");
-  return Error::success();
-}
-
 Expected<std::unique_ptr<LoadedModule>>
 CudaDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
   auto compiled = compiler->compileAll(kernels, compileThreads);
   if (!compiled)
     return compiled.takeError();
-  CurrentContext current(driver, context);
-  if (Error error = current.error())
-    return std::move(error);
-  auto module = std::make_unique<CudaModule>(driver, context);
-  module->kernels.reserve(kernels.size());
-  std::map<const CompiledModule *, cuda::Module> handles;
-  for (auto [kernel, result] : llvm::zip_equal(kernels, *compiled)) {
-    auto [it, isNew] = handles.try_emplace(result.module.get(), nullptr);
-    Error error = Error::success();
-    if (isNew) {
-      error = driver.check(
-          driver.moduleLoad(&it->second, result.module->cubin.data()),
-          "cuModuleLoadData");
-      if (!error)
-        module->modules.push_back(it->second);
-    }
-    if (!error)
-      error = loadKernel(*module, it->second, kernel, result);
-    if (error)
-      return llvm::createStringError("kernel '%s': %s", kernel.entry.c_str(),
-                                     llvm::toString(std::move(error)).c_str());
-  }
-  return module;
+  return loader.load(kernels, *compiled);
 }
 
 static cuda::Result launchCluster(const Driver &driver,
@@ -306,6 +200,99 @@ Error CudaDevice::launch(const LaunchRequest &request, Stream stream) {
                                1, 1, request.dynamicSharedBytes, stream,
                                request.args, nullptr);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+Expected<std::unique_ptr<LaunchGraph>>
+CudaDevice::makeGraph(llvm::ArrayRef<GraphStep> steps) {
+  CurrentContext current(driver, context);
+  if (Error error = current.error())
+    return std::move(error);
+  return CudaGraph::create(driver, context, steps);
+}
+
+Error CudaDevice::updateGraph(LaunchGraph &graph, size_t index,
+                              const LaunchRequest &request) {
+  CurrentContext current(driver, context);
+  if (Error error = current.error())
+    return error;
+  return static_cast<CudaGraph &>(graph).update(index, request);
+}
+
+Error CudaDevice::launchGraph(LaunchGraph &graph, Stream stream) {
+  CurrentContext current(driver, context);
+  if (Error error = current.error())
+    return error;
+  return static_cast<CudaGraph &>(graph).replay(stream);
+}
+
+Expected<bool> CudaDevice::isCapturing(Stream stream) {
+  int status = 0;
+  if (Error error = with("cuStreamIsCapturing", [&] {
+        return driver.streamIsCapturing(stream, &status);
+      }))
+    return std::move(error);
+  return status != 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Strided copies
+//===----------------------------------------------------------------------===//
+
+static size_t stridedIndex(unsigned elementBytes) {
+  return llvm::find(kStridedElementBytes, elementBytes) -
+         kStridedElementBytes.begin();
+}
+
+bool CudaDevice::canCopyStrided(unsigned elementBytes) const {
+  size_t index = stridedIndex(elementBytes);
+  return index < stridedReady.size() &&
+         stridedReady[index].load(std::memory_order_acquire);
+}
+
+Error CudaDevice::prepareCopyStrided(unsigned elementBytes) {
+  size_t index = stridedIndex(elementBytes);
+  if (index == strided.size())
+    return llvm::createStringError("no strided copy of elements of %u bytes",
+                                   elementBytes);
+  std::lock_guard<std::mutex> lock(stridedMutex);
+  if (strided[index])
+    return Error::success();
+  auto module = loadModule(stridedCopyKernel(elementBytes));
+  if (!module)
+    return module.takeError();
+  strided[index] = std::move(*module);
+  stridedReady[index].store(true, std::memory_order_release);
+  return Error::success();
+}
+
+Error CudaDevice::copyStrided(void *to, const void *from,
+                              const StridedLayout &layout,
+                              unsigned elementBytes, Stream stream) {
+  if (!canCopyStrided(elementBytes))
+    return llvm::createStringError(
+        "the strided copy of elements of %u bytes was not prepared",
+        elementBytes);
+  LaunchRequest request;
+  request.kernel = &strided[stridedIndex(elementBytes)]->kernel(0);
+  // A few waves; the kernel strides over the rest.
+  constexpr int64_t kThreads = 256, kMaxBlocks = 65535;
+  request.grid[0] = static_cast<uint32_t>(
+      std::clamp<int64_t>(layout.elements / kThreads + 1, 1, kMaxBlocks));
+  int64_t elements = layout.elements;
+  int32_t rank = static_cast<int32_t>(layout.rank);
+  auto sizes = layout.sizes, strides = layout.strides;
+  std::array<void *, 4 + 2 * StridedLayout::kMaxRank> args = {&from, &to,
+                                                              &elements, &rank};
+  for (unsigned dim = 0; dim < StridedLayout::kMaxRank; ++dim) {
+    args[4 + dim] = &sizes[dim];
+    args[4 + StridedLayout::kMaxRank + dim] = &strides[dim];
+  }
+  request.args = args.data();
+  return launch(request, stream);
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,7 @@ Expected<DeviceInfo> fusec::runtime::queryDevice(const Driver &driver,
   };
   info.computeCapability = attribute(cuda::kComputeCapabilityMajor) * 10 +
                            attribute(cuda::kComputeCapabilityMinor);
+  info.splitsAccesses = true;
   info.multiprocessors = attribute(cuda::kMultiprocessors);
   info.maxThreadsPerBlock = attribute(cuda::kMaxThreadsPerBlock);
   info.maxGrid = {attribute(cuda::kMaxGridX), attribute(cuda::kMaxGridY),

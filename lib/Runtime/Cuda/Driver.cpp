@@ -10,6 +10,24 @@ using namespace fusec::runtime::cuda;
 using llvm::Error;
 using llvm::Expected;
 
+static void findGraphFunctions(Driver &driver) {
+  driver.hasGraphs = true;
+  auto want = [&](auto &function, const char *name) {
+    function = nullptr;
+    driver.hasGraphs &= driver.library.find(function, {name});
+  };
+  want(driver.graphCreate, "cuGraphCreate");
+  want(driver.graphDestroy, "cuGraphDestroy");
+  want(driver.graphAddKernelNode, "cuGraphAddKernelNode_v2");
+  want(driver.graphAddMemsetNode, "cuGraphAddMemsetNode");
+  want(driver.graphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute");
+  want(driver.graphInstantiate, "cuGraphInstantiateWithFlags");
+  want(driver.graphExecDestroy, "cuGraphExecDestroy");
+  want(driver.graphExecKernelNodeSetParams,
+       "cuGraphExecKernelNodeSetParams_v2");
+  want(driver.graphLaunch, "cuGraphLaunch");
+}
+
 static Error findFunctions(Driver &driver) {
   const char *missing = nullptr;
   auto need = [&](auto &function, const char *name) {
@@ -43,6 +61,7 @@ static Error findFunctions(Driver &driver) {
   need(driver.functionSetAttribute, "cuFuncSetAttribute");
   need(driver.launchKernel, "cuLaunchKernel");
   need(driver.streamCreate, "cuStreamCreate");
+  need(driver.streamIsCapturing, "cuStreamIsCapturing");
   need(driver.streamDestroy, "cuStreamDestroy_v2");
   need(driver.streamSynchronize, "cuStreamSynchronize");
   need(driver.eventCreate, "cuEventCreate");
@@ -54,6 +73,7 @@ static Error findFunctions(Driver &driver) {
   driver.library.find(driver.functionLoad, {"cuFuncLoad"});
   driver.launchKernelEx = nullptr;
   driver.library.find(driver.launchKernelEx, {"cuLaunchKernelEx"});
+  findGraphFunctions(driver);
   if (!missing)
     return Error::success();
   return llvm::createStringError("CUDA driver: function '%s' is missing",

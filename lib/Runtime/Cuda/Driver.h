@@ -21,6 +21,9 @@ using Module = void *;
 using Function = void *;
 using StreamHandle = void *;
 using Event = void *;
+using Graph = void *;
+using GraphExec = void *;
+using GraphNode = void *;
 using DevicePointer = uint64_t;
 
 /// CUdevice_attribute.
@@ -59,6 +62,34 @@ struct LaunchAttribute {
   };
 };
 static_assert(sizeof(LaunchAttribute) == 72);
+
+/// CUlaunchAttributeValue.
+union LaunchAttributeValue {
+  char bytes[64];
+  unsigned cluster[3];
+};
+static_assert(sizeof(LaunchAttributeValue) == 64);
+
+/// CUDA_KERNEL_NODE_PARAMS_v2.
+struct KernelNodeParams {
+  Function function;
+  unsigned grid[3], block[3];
+  unsigned sharedBytes;
+  void **args;
+  void **extra;
+  void *kernel;
+  Context context;
+};
+static_assert(sizeof(KernelNodeParams) == 72);
+
+/// CUDA_MEMSET_NODE_PARAMS.
+struct MemsetNodeParams {
+  DevicePointer to;
+  size_t pitch;
+  unsigned value, elementBytes;
+  size_t width, height;
+};
+static_assert(sizeof(MemsetNodeParams) == 40);
 
 /// CUlaunchConfig.
 struct LaunchConfig {
@@ -120,6 +151,24 @@ struct Driver {
   /// Null in drivers before 11.8, which know no clusters.
   Result (*launchKernelEx)(const LaunchConfig *, Function, void **args,
                            void **extra);
+  /// Whether all functions of graphs are there: drivers from 12.0 on.
+  bool hasGraphs;
+  Result (*graphCreate)(Graph *, unsigned flags);
+  Result (*graphDestroy)(Graph);
+  Result (*graphAddKernelNode)(GraphNode *, Graph, const GraphNode *before,
+                               size_t beforeCount, const KernelNodeParams *);
+  Result (*graphAddMemsetNode)(GraphNode *, Graph, const GraphNode *before,
+                               size_t beforeCount, const MemsetNodeParams *,
+                               Context);
+  Result (*graphKernelNodeSetAttribute)(GraphNode, int id,
+                                        const LaunchAttributeValue *);
+  Result (*graphInstantiate)(GraphExec *, Graph, unsigned long long flags);
+  Result (*graphExecDestroy)(GraphExec);
+  Result (*graphExecKernelNodeSetParams)(GraphExec, GraphNode,
+                                         const KernelNodeParams *);
+  Result (*graphLaunch)(GraphExec, StreamHandle);
+  /// CUstreamCaptureStatus: 0 for none.
+  Result (*streamIsCapturing)(StreamHandle, int *status);
   Result (*streamCreate)(StreamHandle *, unsigned flags);
   Result (*streamDestroy)(StreamHandle);
   Result (*streamSynchronize)(StreamHandle);

@@ -101,6 +101,8 @@ static llvm::Error runCompiler(llvm::StringRef compiler,
   std::string source = folder.file("kernels.cpp"),
               object = folder.file("kernels.so"), log = folder.file("log");
   std::string level = "-O" + std::to_string(std::min(options.optLevel, 3u));
+  std::string alignment =
+      "-DFUSEC_ALIGNMENT=" + std::to_string(options.alignment);
   std::string checks =
       options.checks ? "-DFUSEC_EMU_CHECKS=1" : "-DFUSEC_EMU_CHECKS=0";
   // Contraction is the text's decision, as with -fmad=false. Elements of
@@ -109,6 +111,7 @@ static llvm::Error runCompiler(llvm::StringRef compiler,
                                                  "-std=c++17",
                                                  level,
                                                  checks,
+                                                 alignment,
                                                  "-w",
                                                  "-fPIC",
                                                  "-shared",

@@ -113,6 +113,7 @@ public:
     description.sharedPerMultiprocessor = 233472;
     description.registersPerMultiprocessor = 65536;
     description.hostMemory = true;
+    description.splitsAccesses = true;
   }
 
   const DeviceInfo &info() const override { return description; }
@@ -177,6 +178,8 @@ EmulatorDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
     texts.push_back({kernel.entry, kernel.source});
   }
   EmulatorCompileOptions compile = options.compile;
+  for (const Kernel &kernel : kernels)
+    compile.alignment = std::min(compile.alignment, kernel.alignment);
   if (llvm::any_of(kernels, [](const Kernel &k) { return k.usesSkeleton; }))
     compile.preamble += embedded::kGemmSkeleton;
   llvm::Expected<std::unique_ptr<EmulatorModule>> module =

@@ -103,6 +103,9 @@ fusec_emu_bind(const FusecEmuApi *api) {
   fusec_emu = api;
 }
 
+#ifndef FUSEC_ALIGNMENT
+#define FUSEC_ALIGNMENT 16
+#endif
 #define FUSEC_DEVICE static inline
 #define FUSEC_METHOD inline
 #define FUSEC_UNROLL
@@ -242,11 +245,22 @@ struct PowerOfTwo {
   static_assert(V > 0 && (V & (V - 1)) == 0, "V is a power of two");
 };
 
+/// Elements of one access: see FUSEC_ALIGNMENT in prelude_cuda.cuh.
+template <i32 V, class T>
+struct Piece {
+  static constexpr i32 fitting = FUSEC_ALIGNMENT / (i32)sizeof(T);
+  static constexpr i32 elements =
+      FUSEC_ALIGNMENT >= 16 ? V : fitting < 1 ? 1 : fitting < V ? fitting : V;
+};
+
 template <i32 V, class T>
 static void load(T *dst, Address a, i32 line) {
   (void)sizeof(PowerOfTwo<V>);
 #if FUSEC_EMU_CHECKS
-  fusec_emu->load(dst, a.base, a.offset, V * sizeof(T), line);
+  constexpr i32 n = Piece<V, T>::elements;
+  for (i32 k = 0; k < V; k += n)
+    fusec_emu->load(dst + k, a.base, a.offset + k * (i64)sizeof(T),
+                    n * sizeof(T), line);
 #else
   __builtin_memcpy(dst, (const void *)(a.base + a.offset), V * sizeof(T));
 #endif
@@ -255,7 +269,10 @@ template <i32 V, class T>
 static void store(Address a, const T *src, i32 line) {
   (void)sizeof(PowerOfTwo<V>);
 #if FUSEC_EMU_CHECKS
-  fusec_emu->store(a.base, a.offset, src, V * sizeof(T), line);
+  constexpr i32 n = Piece<V, T>::elements;
+  for (i32 k = 0; k < V; k += n)
+    fusec_emu->store(a.base, a.offset + k * (i64)sizeof(T), src + k,
+                     n * sizeof(T), line);
 #else
   __builtin_memcpy((void *)(a.base + a.offset), src, V * sizeof(T));
 #endif

@@ -40,6 +40,7 @@ public:
     description.name = "host";
     description.multiprocessors = pool.threadCount();
     description.hostMemory = true;
+    description.bufferAlignment = 1;
   }
   const DeviceInfo &info() const override { return description; }
   Expected<std::unique_ptr<LoadedModule>>

@@ -57,6 +57,27 @@ static_assert(offsetof(LaunchAttribute, cluster) ==
               offsetof(CUlaunchAttribute, value));
 static_assert(offsetof(CUlaunchAttributeValue, clusterDim) == 0);
 static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
+using cuda::KernelNodeParams;
+static_assert(sizeof(KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+static_assert(offsetof(KernelNodeParams, block) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, blockDimX));
+static_assert(offsetof(KernelNodeParams, sharedBytes) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes));
+static_assert(offsetof(KernelNodeParams, args) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
+static_assert(offsetof(KernelNodeParams, context) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, ctx));
+using cuda::MemsetNodeParams;
+static_assert(sizeof(MemsetNodeParams) == sizeof(CUDA_MEMSET_NODE_PARAMS));
+static_assert(offsetof(MemsetNodeParams, value) ==
+              offsetof(CUDA_MEMSET_NODE_PARAMS, value));
+static_assert(offsetof(MemsetNodeParams, elementBytes) ==
+              offsetof(CUDA_MEMSET_NODE_PARAMS, elementSize));
+static_assert(offsetof(MemsetNodeParams, height) ==
+              offsetof(CUDA_MEMSET_NODE_PARAMS, height));
+static_assert(sizeof(cuda::LaunchAttributeValue) ==
+              sizeof(CUkernelNodeAttrValue));
+static_assert(CU_STREAM_CAPTURE_STATUS_NONE == 0);
 static_assert(offsetof(LaunchConfig, block) ==
               offsetof(CUlaunchConfig, blockDimX));
 static_assert(offsetof(LaunchConfig, sharedBytes) ==
@@ -135,6 +156,24 @@ TEST(DriverAbi, FunctionsHaveTheShapeOfTheHeaders) {
   FUSEC_CHECK(Driver, streamDestroy, cuStreamDestroy, "cuStreamDestroy_v2");
   FUSEC_CHECK(Driver, streamSynchronize, cuStreamSynchronize,
               "cuStreamSynchronize");
+  FUSEC_CHECK(Driver, graphCreate, cuGraphCreate, "cuGraphCreate");
+  FUSEC_CHECK(Driver, graphDestroy, cuGraphDestroy, "cuGraphDestroy");
+  FUSEC_CHECK(Driver, graphAddKernelNode, cuGraphAddKernelNode,
+              "cuGraphAddKernelNode_v2");
+  FUSEC_CHECK(Driver, graphAddMemsetNode, cuGraphAddMemsetNode,
+              "cuGraphAddMemsetNode");
+  FUSEC_CHECK(Driver, graphKernelNodeSetAttribute,
+              cuGraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute");
+  FUSEC_CHECK(Driver, graphInstantiate, cuGraphInstantiate,
+              "cuGraphInstantiateWithFlags");
+  FUSEC_CHECK(Driver, graphExecDestroy, cuGraphExecDestroy,
+              "cuGraphExecDestroy");
+  FUSEC_CHECK(Driver, graphExecKernelNodeSetParams,
+              cuGraphExecKernelNodeSetParams,
+              "cuGraphExecKernelNodeSetParams_v2");
+  FUSEC_CHECK(Driver, graphLaunch, cuGraphLaunch, "cuGraphLaunch");
+  FUSEC_CHECK(Driver, streamIsCapturing, cuStreamIsCapturing,
+              "cuStreamIsCapturing");
   FUSEC_CHECK(Driver, eventCreate, cuEventCreate, "cuEventCreate");
   FUSEC_CHECK(Driver, eventDestroy, cuEventDestroy, "cuEventDestroy_v2");
   FUSEC_CHECK(Driver, eventRecord, cuEventRecord, "cuEventRecord");

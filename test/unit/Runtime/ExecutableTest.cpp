@@ -6,6 +6,7 @@
 #include "RuntimeTestUtils.h"
 
 #include <cstring>
+#include <numeric>
 
 using namespace fusec;
 using namespace fusec::runtime;
@@ -145,8 +146,9 @@ TEST_F(ExecutableTest, ErrorsNameTheTensor) {
             "input 'in': expected a pointer to 400 bytes, found null");
   EXPECT_EQ(text(run->run({in}, {nullptr})),
             "output 'out': expected a pointer to 400 bytes, found null");
-  EXPECT_TRUE(contains(text(run->run({in + 4}, {out})),
-                       "input 'in': expected a pointer aligned to 16 bytes"));
+  EXPECT_TRUE(contains(text(run->run({in + 2}, {out})),
+                       "input 'in': expected a pointer aligned to its elements "
+                       "of 4 bytes, found"));
   EXPECT_EQ(text(run->run({in}, {in + 384})),
             "output 'out' overlaps input 'in'");
   EXPECT_TRUE(device->log.empty());
@@ -300,4 +302,127 @@ TEST_F(ExecutableTest, PassesTables) {
                   {address(run->executable().constant(0)), 400},
                   {address(out), 400}}));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Strides, alignment, aliases
+//===----------------------------------------------------------------------===//
+
+namespace {
+// out = in, by a host call that sees what the steps see.
+Program copyProgram(std::vector<int64_t> shape) {
+  Program program;
+  program.inputs = {{"in", DType::I32, shape}};
+  program.outputs = {{"out", DType::I32, shape}};
+  program.kernels = {{"k", "text", 32, 1}};
+  program.steps = {Launch{0, {1, 1, 1}, 0, {input(0), output(0)}},
+                   Copy{input(0), output(0)}};
+  return program;
+}
+} // namespace
+
+TEST_F(ExecutableTest, StridedInputsReachTheStepsDense) {
+  auto run = context(copyProgram({2, 3}));
+  std::vector<int32_t> data(64);
+  std::iota(data.begin(), data.end(), 0);
+  auto *out = static_cast<int32_t *>(memory(24));
+  struct Case {
+    int64_t byteOffset;
+    std::vector<int64_t> strides;
+    std::vector<int32_t> expected;
+  };
+  for (const Case &c : std::vector<Case>{
+           {0, {1, 2}, {0, 2, 4, 1, 3, 5}},          // transposed
+           {4, {10, 1}, {1, 2, 3, 11, 12, 13}},      // rows of a wider tensor
+           {0, {0, 1}, {0, 1, 2, 0, 1, 2}},          // broadcast
+           {80, {-3, -1}, {20, 19, 18, 17, 16, 15}}, // from the end
+           {0, {20, 3}, {0, 3, 6, 20, 23, 26}},
+           {12, {3, 1}, {3, 4, 5, 6, 7, 8}}}) { // dense, not aligned to 16
+    ASSERT_EQ(
+        text(run->runViews(TensorView(data.data(), c.byteOffset, c.strides),
+                           static_cast<void *>(out))),
+        "");
+    EXPECT_EQ(std::vector<int32_t>(out, out + 6), c.expected);
+  }
+  // The same view again allocates nothing.
+  int allocations = device->allocations;
+  const int64_t transposed[] = {1, 2};
+  ASSERT_EQ(text(run->runViews(TensorView(data.data(), 0, transposed),
+                               static_cast<void *>(out))),
+            "");
+  EXPECT_EQ(device->allocations, allocations);
+}
+
+TEST_F(ExecutableTest, RefusesStridesThatAreNotRight) {
+  auto run = context(copyProgram({2, 3}));
+  void *in = memory(64), *out = memory(24);
+  auto error = [&](llvm::ArrayRef<int64_t> strides) {
+    return text(run->runViews(TensorView(in, 0, strides), out));
+  };
+  EXPECT_EQ(error({1}), "input 'in': expected 2 strides, found 1");
+  EXPECT_EQ(error({INT64_MAX, 1}),
+            "input 'in': its strides do not fit 62 bits of bytes");
+  EXPECT_EQ(error({INT64_MIN, 1}),
+            "input 'in': its strides do not fit 62 bits of bytes");
+  auto deep = context(copyProgram({2, 2, 2, 2, 2, 2, 2, 2, 2}));
+  std::vector<int64_t> odd = {1, 3, 5, 7, 9, 11, 13, 15, 17};
+  EXPECT_EQ(text(deep->runViews(TensorView(in, 0, odd), memory(2048))),
+            "input 'in': expected strides that make at most 8 dimensions");
+  // An overlap is that of all elements that a view reaches.
+  auto *base = static_cast<std::byte *>(memory(400));
+  const int64_t rows[] = {40, 1};
+  EXPECT_EQ(text(run->runViews(TensorView(base, 0, rows),
+                               static_cast<void *>(base + 160))),
+            "output 'out' overlaps input 'in'");
+  EXPECT_EQ(text(run->runViews(TensorView(base, 0, rows),
+                               static_cast<void *>(base + 176))),
+            "");
+}
+
+TEST_F(ExecutableTest, MisalignedTensorsAreStagedWhereKernelsNeedIt) {
+  auto run = context(copyProgram({2, 3}));
+  auto *in = static_cast<std::byte *>(memory(64));
+  auto *out = static_cast<std::byte *>(memory(64));
+  std::vector<int32_t> data = {1, 2, 3, 4, 5, 6};
+  std::memcpy(in + 4, data.data(), 24);
+  ASSERT_EQ(text(run->run({in + 4}, {out + 8})), "");
+  EXPECT_EQ(std::memcmp(out + 8, data.data(), 24), 0);
+  const RecordedLaunch &staged = device->launches.back();
+  EXPECT_EQ(staged.values[0] % 16, 0u);
+  EXPECT_EQ(staged.values[1] % 16, 0u);
+  // A device whose kernels take any alignment gets the pointers themselves.
+  device->deviceInfo.bufferAlignment = 1;
+  ASSERT_EQ(text(run->run({in + 8}, {out + 4})), "");
+  EXPECT_EQ(device->launches.back().values[0], address(in + 8));
+  EXPECT_EQ(device->launches.back().values[1], address(out + 4));
+}
+
+TEST_F(ExecutableTest, VariantsAreMadeOncePerAlignment) {
+  device->deviceInfo.splitsAccesses = true;
+  Program program = copyProgram({2, 3});
+  program.kernels.push_back({"skeleton", "text", 32, 1, true});
+  program.steps.push_back(Launch{1, {1, 1, 1}, 0, {output(0)}});
+  auto run = context(program);
+  auto *in = static_cast<std::byte *>(memory(64));
+  auto *out = static_cast<std::byte *>(memory(64));
+  int modules = device->modules;
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(text(run->run({in + 4 * i}, {out})), "");
+  EXPECT_EQ(device->modules, modules + 2); // for 4 and for 8 bytes
+  EXPECT_EQ(device->launches.back().entry, "skeleton");
+  // The skeleton has no variants: its output is staged.
+  ASSERT_EQ(text(run->run({in}, {out + 4})), "");
+  EXPECT_EQ(device->modules, modules + 2);
+  EXPECT_EQ(device->launches.back().values[0] % 16, 0u);
+}
+
+TEST_F(ExecutableTest, AliasesAreChecked) {
+  Program program = copyProgram({2, 3});
+  program.aliases = {{0, 1}};
+  EXPECT_EQ(loadError(program), "alias 0: expected an input and an output");
+  program.outputs.push_back({"wide", DType::I32, {7}});
+  program.steps.push_back(Fill{output(1)});
+  EXPECT_EQ(loadError(program),
+            "alias 0: expected as many bytes in output 'wide' as in input "
+            "'in', found 28 and 24");
 }

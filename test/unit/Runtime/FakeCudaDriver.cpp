@@ -9,13 +9,20 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
 static FakeCuda state;
-static int contextObject, deviceCount = 1;
+static int contextObjects[4];
+static thread_local std::vector<void *> contexts;
 
 FAKE FakeCuda *fakeCuda() { return &state; }
+FAKE std::vector<void *> *fakeContexts() { return &contexts; }
+FAKE void fakeReset() {
+  state.~FakeCuda();
+  new (&state) FakeCuda();
+}
 
 // The next call of the named function fails.
 static int outcome(const char *function) {
@@ -39,12 +46,12 @@ FAKE int cuGetErrorString(int, const char **text) {
   return 0;
 }
 FAKE int cuDeviceGetCount(int *count) {
-  *count = deviceCount;
+  *count = state.deviceCount;
   return 0;
 }
 FAKE int cuDeviceGet(int *id, int ordinal) {
   *id = ordinal;
-  return ordinal < deviceCount ? 0 : 101;
+  return ordinal < state.deviceCount ? 0 : 101;
 }
 FAKE int cuDeviceGetName(char *name, int length, int) {
   std::strncpy(name, "fake GPU", length);
@@ -78,9 +85,10 @@ FAKE int cuDeviceTotalMem_v2(size_t *bytes, int) {
   *bytes = 1 << 30;
   return 0;
 }
-FAKE int cuDevicePrimaryCtxRetain(void **context, int) {
+FAKE int cuDevicePrimaryCtxRetain(void **context, int id) {
   ++state.retained;
-  *context = &contextObject;
+  state.ordinal = id;
+  *context = &contextObjects[id];
   return 0;
 }
 FAKE int cuDevicePrimaryCtxRelease_v2(int) {
@@ -88,29 +96,40 @@ FAKE int cuDevicePrimaryCtxRelease_v2(int) {
   return 0;
 }
 FAKE int cuCtxGetCurrent(void **context) {
-  *context = state.contexts.empty() ? nullptr : state.contexts.back();
+  *context = contexts.empty() ? nullptr : contexts.back();
   return 0;
 }
 FAKE int cuCtxPushCurrent_v2(void *context) {
+  std::lock_guard<std::mutex> lock(state.mutex);
   ++state.pushes;
-  state.contexts.push_back(context);
+  contexts.push_back(context);
   return 0;
 }
 FAKE int cuCtxPopCurrent_v2(void **context) {
-  *context = state.contexts.back();
-  state.contexts.pop_back();
+  *context = contexts.back();
+  contexts.pop_back();
   return 0;
 }
 
 // Everything below needs our context to be current.
 static int checked(const char *function) {
-  if (state.contexts.empty() || state.contexts.back() != &contextObject)
-    return 201;
-  return outcome(function);
+  bool ours = !contexts.empty() && contexts.back() >= contextObjects &&
+              contexts.back() < contextObjects + 4;
+  return ours ? outcome(function) : 201;
 }
+// As `checked`, for what may not be done while any stream is captured.
+static int checkedOutsideCapture(const char *function) {
+  if (!state.capturing.empty()) {
+    state.illegal.push_back(function);
+    return 900;
+  }
+  return checked(function);
+}
+#define LOCK std::lock_guard<std::mutex> lock(state.mutex)
 
 FAKE int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
-  if (int code = checked("cuMemAlloc"))
+  LOCK;
+  if (int code = checkedOutsideCapture("cuMemAlloc"))
     return code;
   ++state.allocations;
   *address = reinterpret_cast<uint64_t>(
@@ -118,32 +137,38 @@ FAKE int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   return 0;
 }
 FAKE int cuMemFree_v2(uint64_t address) {
+  LOCK;
   --state.allocations;
   std::free(reinterpret_cast<void *>(address));
-  return checked("cuMemFree");
+  return checkedOutsideCapture("cuMemFree");
 }
 FAKE int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes,
                               void *) {
+  LOCK;
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return checked("cuMemcpyHtoDAsync");
 }
 FAKE int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *) {
+  LOCK;
   std::memcpy(to, reinterpret_cast<void *>(from), bytes);
   return checked("cuMemcpyDtoHAsync");
 }
 FAKE int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes,
                               void *) {
+  LOCK;
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
               bytes);
   return checked("cuMemcpyDtoDAsync");
 }
 FAKE int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes,
                          void *) {
+  LOCK;
   std::memset(reinterpret_cast<void *>(to), value, bytes);
   return checked("cuMemsetD8Async");
 }
 FAKE int cuModuleLoadData(void **module, const void *image) {
-  if (int code = checked("cuModuleLoadData"))
+  LOCK;
+  if (int code = checkedOutsideCapture("cuModuleLoadData"))
     return code;
   if (std::memcmp(image, "\177ELF", 4) != 0)
     return 200;
@@ -152,25 +177,30 @@ FAKE int cuModuleLoadData(void **module, const void *image) {
   return 0;
 }
 FAKE int cuModuleUnload(void *module) {
+  LOCK;
   delete static_cast<int *>(module);
   --state.modules;
-  return checked("cuModuleUnload");
+  return checkedOutsideCapture("cuModuleUnload");
 }
 FAKE int cuModuleGetFunction(void **function, void *, const char *name) {
+  LOCK;
   state.functions.push_back(std::make_unique<FakeFunction>());
   state.functions.back()->name = name;
   *function = state.functions.back().get();
   return checked("cuModuleGetFunction");
 }
 FAKE int cuFuncLoad(void *function) {
+  LOCK;
   static_cast<FakeFunction *>(function)->loaded = true;
-  return checked("cuFuncLoad");
+  return checkedOutsideCapture("cuFuncLoad");
 }
 FAKE int cuFuncGetAttribute(int *value, int attribute, void *) {
+  LOCK;
   *value = attribute == 1 ? 400 : attribute == 4 ? 77 : 0;
   return checked("cuFuncGetAttribute");
 }
 FAKE int cuFuncSetAttribute(void *function, int attribute, int value) {
+  LOCK;
   static_cast<FakeFunction *>(function)->attributes[attribute] = value;
   return checked("cuFuncSetAttribute");
 }
@@ -193,41 +223,197 @@ static int record(void *function, const unsigned *grid, unsigned block,
 FAKE int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
                         unsigned block, unsigned, unsigned, unsigned shared,
                         void *stream, void **args, void **) {
+  LOCK;
   unsigned grid[3] = {x, y, z};
   return record(function, grid, block, shared, 0, stream, args);
 }
 FAKE int cuLaunchKernelEx(const fusec::runtime::cuda::LaunchConfig *config,
                           void *function, void **args, void **) {
+  LOCK;
   bool cluster = config->attributeCount == 1 && config->attributes[0].id == 4;
   return record(function, config->grid, config->block[0], config->sharedBytes,
                 cluster ? config->attributes[0].cluster[0] : 0, config->stream,
                 args);
 }
 FAKE int cuStreamCreate(void **stream, unsigned flags) {
+  LOCK;
   *stream = new unsigned(flags);
   ++state.streams;
   return checked("cuStreamCreate");
 }
 FAKE int cuStreamDestroy_v2(void *stream) {
+  LOCK;
   delete static_cast<unsigned *>(stream);
   --state.streams;
   return checked("cuStreamDestroy");
 }
 FAKE int cuStreamSynchronize(void *) {
+  LOCK;
   ++state.synchronizations;
-  return checked("cuStreamSynchronize");
+  return checkedOutsideCapture("cuStreamSynchronize");
 }
 FAKE int cuEventCreate(void **event, unsigned) {
+  LOCK;
   *event = new int(0);
   return checked("cuEventCreate");
 }
 FAKE int cuEventDestroy_v2(void *event) {
+  LOCK;
   delete static_cast<int *>(event);
   return checked("cuEventDestroy");
 }
-FAKE int cuEventRecord(void *, void *) { return checked("cuEventRecord"); }
-FAKE int cuEventSynchronize(void *) { return checked("cuEventSynchronize"); }
+FAKE int cuEventRecord(void *, void *) {
+  LOCK;
+  return checked("cuEventRecord");
+}
+FAKE int cuEventSynchronize(void *) {
+  LOCK;
+  return checkedOutsideCapture("cuEventSynchronize");
+}
 FAKE int cuEventElapsedTime(float *milliseconds, void *, void *) {
+  LOCK;
   *milliseconds = 1.5f;
   return checked("cuEventElapsedTime");
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs: a list of nodes; launching one records its launches.
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Node {
+  const void *before = nullptr;
+  bool isLaunch = true;
+  FakeLaunch launch;
+  fusec::runtime::cuda::MemsetNodeParams fill;
+};
+struct FakeGraph {
+  std::vector<std::unique_ptr<Node>> nodes;
+};
+struct FakeExec {
+  FakeGraph *graph; // only its nodes' identities are used
+  std::vector<Node> nodes;
+};
+} // namespace
+
+static FakeLaunch
+launchOf(const fusec::runtime::cuda::KernelNodeParams &params) {
+  FakeLaunch launch{static_cast<FakeFunction *>(params.function)->name,
+                    {params.grid[0], params.grid[1], params.grid[2]},
+                    params.block[0],
+                    params.sharedBytes,
+                    0,
+                    nullptr,
+                    {}};
+  for (size_t i = 0; i < state.argCount; ++i)
+    launch.args.push_back(*static_cast<uint64_t *>(params.args[i]));
+  return launch;
+}
+// Only chains are made: each node follows the one before.
+static int addNode(void **handle, void *graph, void *const *before,
+                   size_t count, Node node) {
+  auto &nodes = static_cast<FakeGraph *>(graph)->nodes;
+  if (count != (nodes.empty() ? 0 : 1) ||
+      (count && *before != nodes.back().get()))
+    return 1;
+  nodes.push_back(std::make_unique<Node>(std::move(node)));
+  *handle = nodes.back().get();
+  return 0;
+}
+
+FAKE int cuGraphCreate(void **graph, unsigned) {
+  LOCK;
+  ++state.graphs;
+  *graph = new FakeGraph();
+  return checked("cuGraphCreate");
+}
+FAKE int cuGraphDestroy(void *graph) {
+  LOCK;
+  --state.graphs;
+  delete static_cast<FakeGraph *>(graph);
+  return checked("cuGraphDestroy");
+}
+FAKE int
+cuGraphAddKernelNode_v2(void **handle, void *graph, void *const *before,
+                        size_t count,
+                        const fusec::runtime::cuda::KernelNodeParams *params) {
+  LOCK;
+  Node node;
+  node.launch = launchOf(*params);
+  if (int code = addNode(handle, graph, before, count, node))
+    return code;
+  return checked("cuGraphAddKernelNode");
+}
+FAKE int cuGraphAddMemsetNode(
+    void **handle, void *graph, void *const *before, size_t count,
+    const fusec::runtime::cuda::MemsetNodeParams *params, void *) {
+  LOCK;
+  Node node;
+  node.isLaunch = false;
+  node.fill = *params;
+  if (int code = addNode(handle, graph, before, count, node))
+    return code;
+  return checked("cuGraphAddMemsetNode");
+}
+FAKE int cuGraphKernelNodeSetAttribute(
+    void *node, int id,
+    const fusec::runtime::cuda::LaunchAttributeValue *value) {
+  LOCK;
+  if (id == 4)
+    static_cast<Node *>(node)->launch.cluster = value->cluster[0];
+  return checked("cuGraphKernelNodeSetAttribute");
+}
+FAKE int cuGraphInstantiateWithFlags(void **exec, void *graph,
+                                     unsigned long long) {
+  LOCK;
+  auto *made = new FakeExec{static_cast<FakeGraph *>(graph), {}};
+  for (const auto &node : made->graph->nodes)
+    made->nodes.push_back(*node);
+  *exec = made;
+  ++state.graphs;
+  return checkedOutsideCapture("cuGraphInstantiate");
+}
+FAKE int cuGraphExecDestroy(void *exec) {
+  LOCK;
+  --state.graphs;
+  delete static_cast<FakeExec *>(exec);
+  return checked("cuGraphExecDestroy");
+}
+FAKE int cuGraphExecKernelNodeSetParams_v2(
+    void *handle, void *node,
+    const fusec::runtime::cuda::KernelNodeParams *params) {
+  LOCK;
+  auto *exec = static_cast<FakeExec *>(handle);
+  for (size_t i = 0; i < exec->nodes.size(); ++i)
+    if (exec->graph->nodes[i].get() == node) {
+      unsigned cluster = exec->nodes[i].launch.cluster;
+      exec->nodes[i].launch = launchOf(*params);
+      exec->nodes[i].launch.cluster = cluster;
+      ++state.graphUpdates;
+      return checked("cuGraphExecKernelNodeSetParams");
+    }
+  return 1;
+}
+FAKE int cuGraphLaunch(void *handle, void *stream) {
+  LOCK;
+  if (state.capturing.count(stream)) {
+    state.illegal.push_back("cuGraphLaunch");
+    return 900;
+  }
+  for (Node &node : static_cast<FakeExec *>(handle)->nodes) {
+    if (!node.isLaunch) {
+      std::memset(reinterpret_cast<void *>(node.fill.to), node.fill.value,
+                  node.fill.width);
+      continue;
+    }
+    node.launch.stream = stream;
+    state.launches.push_back(node.launch);
+  }
+  ++state.graphLaunches;
+  return checked("cuGraphLaunch");
+}
+FAKE int cuStreamIsCapturing(void *stream, int *status) {
+  LOCK;
+  *status = state.capturing.count(stream) ? 1 : 0;
+  return checked("cuStreamIsCapturing");
 }

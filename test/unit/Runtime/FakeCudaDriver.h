@@ -9,6 +9,8 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,19 +28,31 @@ struct FakeLaunch {
   std::vector<uint64_t> args;
 };
 
-/// The fake's whole state; one per process.
+/// The fake's whole state; one per process. Its functions hold `mutex`.
 struct FakeCuda {
+  std::mutex mutex;
+  /// Streams that are being captured. What CUDA forbids meanwhile fails with
+  /// code 900 and is named in `illegal`.
+  std::set<void *> capturing;
+  std::vector<std::string> illegal;
+  int graphLaunches = 0, graphUpdates = 0, graphs = 0;
+  int deviceCount = 1;
+  /// Of the last primary context.
+  int ordinal = -1;
   /// A function whose next call fails with code 719.
   std::string failing;
   /// Arguments to read at a launch, which cannot know their number.
   size_t argCount = 0;
   std::vector<FakeLaunch> launches;
   std::vector<std::unique_ptr<FakeFunction>> functions;
-  std::vector<void *> contexts;
   int retained = 0, pushes = 0, allocations = 0, modules = 0, modulesLoaded = 0;
   int streams = 0, synchronizations = 0;
 };
 
 extern "C" FakeCuda *fakeCuda();
+/// The contexts of the calling thread, the current one last.
+extern "C" std::vector<void *> *fakeContexts();
+/// Everything as at the start.
+extern "C" void fakeReset();
 
 #endif // FUSEC_TEST_UNIT_RUNTIME_FAKECUDADRIVER_H

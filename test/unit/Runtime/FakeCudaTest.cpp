@@ -9,7 +9,9 @@
 #include "fusec/Runtime/Cuda/CudaDevice.h"
 #include "fusec/Runtime/Executable.h"
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 using namespace fusec;
 using namespace fusec::runtime;
@@ -17,7 +19,8 @@ using namespace fusec::runtime;
 namespace {
 // Before anything opens the driver.
 [[maybe_unused]] const int chosen =
-    setenv("FUSEC_CUDA_DRIVER", FUSEC_FAKE_CUDA_DRIVER, 1);
+    setenv("FUSEC_CUDA_DRIVER", FUSEC_FAKE_CUDA_DRIVER, 1) +
+    setenv("FUSEC_CACHE", "off", 1);
 
 const char *const kText =
     "extern \"C\" __global__ void __launch_bounds__(64) ENTRY(float *a, "
@@ -44,7 +47,7 @@ protected:
     auto opened = Nvrtc::open();
     if (!opened)
       GTEST_SKIP() << llvm::toString(opened.takeError());
-    fake = FakeCuda();
+    fakeReset();
     fake.argCount = 2;
     device = llvm::cantFail(createCudaDevice());
   }
@@ -54,7 +57,9 @@ protected:
     EXPECT_EQ(fake.allocations, 0);
     EXPECT_EQ(fake.modules, 0);
     EXPECT_EQ(fake.streams, 0);
-    EXPECT_TRUE(fake.contexts.empty());
+    EXPECT_EQ(fake.graphs, 0);
+    EXPECT_TRUE(fake.illegal.empty());
+    EXPECT_TRUE(fakeContexts()->empty());
   }
   FakeCuda &fake = *fakeCuda();
   std::shared_ptr<Device> device;
@@ -120,15 +125,15 @@ TEST_F(FakeCudaTest, LeavesACurrentContextAlone) {
   int pushes = fake.pushes;
   EXPECT_EQ(text(context->run({}, {out.data()})), "");
   EXPECT_EQ(fake.pushes, pushes);
-  EXPECT_EQ(fake.contexts.size(), 1u);
+  EXPECT_EQ(fakeContexts()->size(), 1u);
   device->leave(token);
   // Under the context of somebody else ours is on top for the call only.
   int other;
-  fake.contexts.push_back(&other);
+  fakeContexts()->push_back(&other);
   EXPECT_EQ(text(context->run({}, {out.data()})), "");
-  ASSERT_EQ(fake.contexts.size(), 1u);
-  EXPECT_EQ(fake.contexts.back(), &other);
-  fake.contexts.clear();
+  ASSERT_EQ(fakeContexts()->size(), 1u);
+  EXPECT_EQ(fakeContexts()->back(), &other);
+  fakeContexts()->clear();
 }
 
 TEST_F(FakeCudaTest, ErrorsNameFunctionCodeAndStep) {
@@ -143,6 +148,8 @@ TEST_F(FakeCudaTest, ErrorsNameFunctionCodeAndStep) {
   EXPECT_EQ(text(device->allocate(123)),
             "allocating 123 bytes: cuMemAlloc failed: CUDA_ERROR_FAKE (code "
             "719): fake failure");
+  context.reset();
+  loaded.reset(); // or its module would be found loaded
   fake.failing = "cuModuleLoadData";
   EXPECT_TRUE(contains(text(Executable::create(twoLaunches(), device)),
                        "kernel 'plain': cuModuleLoadData failed"));
@@ -181,4 +188,277 @@ TEST_F(FakeCudaTest, IsReported) {
 TEST_F(FakeCudaTest, SelfTestSeesWrongResults) {
   fake.argCount = 3;
   EXPECT_TRUE(contains(text(cudaSelfTest()), "self test: output 'out'"));
+}
+
+//===----------------------------------------------------------------------===//
+// Replay, capture, variants
+//===----------------------------------------------------------------------===//
+
+namespace {
+// in -> t0 -> t1 -> t0 .. -> out by `count` launches of one kernel on f32[10].
+Program chain(unsigned count, uint32_t blocks = 3) {
+  Program program;
+  program.inputs = {{"in", DType::F32, {2, 5}}};
+  program.outputs = {{"out", DType::F32, {2, 5}}};
+  program.temporaries = {{40, -1}, {40, -1}};
+  program.kernels = {kernel("link")};
+  for (unsigned i = 0; i < count; ++i)
+    program.steps.push_back(
+        Launch{0,
+               {blocks, 1, 1},
+               0,
+               {i == 0 ? input(0) : temporary(i % 2),
+                i + 1 == count ? output(0) : temporary((i + 1) % 2)}});
+  llvm::cantFail(planWorkspace(program));
+  return program;
+}
+
+uint64_t address(const void *pointer) {
+  return reinterpret_cast<uint64_t>(pointer);
+}
+} // namespace
+
+TEST_F(FakeCudaTest, ReplaysAGraphWithNewPointers) {
+  auto loaded = llvm::cantFail(Executable::create(chain(6), device));
+  auto context = llvm::cantFail(ExecutionContext::create(loaded));
+  Buffer memory = llvm::cantFail(Buffer::allocate(device, 4096));
+  auto *bytes = static_cast<std::byte *>(memory.data());
+  int allocations = fake.allocations;
+  for (int i = 0; i < 3; ++i) {
+    fake.launches.clear();
+    ASSERT_EQ(text(context->run({bytes + 256 * i}, {bytes + 2048}, &fake)), "");
+    EXPECT_EQ(fake.graphLaunches, i + 1);
+    // First and last node at first, then only the one that reads the input.
+    EXPECT_EQ(fake.graphUpdates, 2 + i);
+    ASSERT_EQ(fake.launches.size(), 6u);
+    EXPECT_EQ(fake.launches[0].args[0], address(bytes + 256 * i));
+    EXPECT_EQ(fake.launches[5].args[1], address(bytes + 2048));
+    EXPECT_EQ(fake.launches[0].args[1], fake.launches[1].args[0]);
+    EXPECT_EQ(fake.launches[3].stream, &fake);
+    EXPECT_EQ(fake.launches[3].grid[0], 3u);
+    EXPECT_EQ(fake.launches[3].block, 64u);
+  }
+  ASSERT_EQ(text(context->run({bytes + 512}, {bytes + 2048}, &fake)), "");
+  EXPECT_EQ(fake.graphUpdates, 4);
+  EXPECT_EQ(fake.allocations, allocations);
+  EXPECT_EQ(fake.synchronizations, 0);
+}
+
+TEST_F(FakeCudaTest, FewLaunchesAndUnwantedGraphsArePlain) {
+  Buffer a = llvm::cantFail(Buffer::allocate(device, 40));
+  Buffer b = llvm::cantFail(Buffer::allocate(device, 40));
+  for (unsigned count : {2u, 6u}) {
+    auto loaded = llvm::cantFail(Executable::create(chain(count), device));
+    auto context = llvm::cantFail(
+        ExecutionContext::create(loaded, {.replay = count == 2}));
+    ASSERT_EQ(text(context->run({a.data()}, {b.data()})), "");
+  }
+  EXPECT_EQ(fake.graphLaunches, 0);
+  EXPECT_EQ(fake.launches.size(), 8u);
+}
+
+TEST_F(FakeCudaTest, GraphsKeepClustersAndFills) {
+  fake.argCount = 1;
+  Program program = twoLaunches(16);
+  program.temporaries = {{64, -1}};
+  program.steps.insert(program.steps.begin(), Fill{temporary(0)});
+  llvm::cantFail(planWorkspace(program));
+  auto loaded = llvm::cantFail(Executable::create(program, device));
+  std::vector<uint64_t> space(64, ~uint64_t(0));
+  void *aligned =
+      reinterpret_cast<void *>((address(space.data()) + 255) & ~uint64_t(255));
+  auto context = llvm::cantFail(ExecutionContext::create(
+      loaded, {.workspace = WorkspaceMemory{aligned, 256}}));
+  Buffer out = llvm::cantFail(Buffer::allocate(device, 40));
+  // The second time, so that replaying is worth it.
+  for (int i = 0; i < 2; ++i)
+    ASSERT_EQ(text(context->run({}, {out.data()})), "");
+  EXPECT_EQ(fake.graphLaunches, 1);
+  ASSERT_EQ(fake.launches.size(), 4u);
+  EXPECT_EQ(fake.launches[2].name, "plain");
+  EXPECT_EQ(fake.launches[3].cluster, 16u);
+  EXPECT_EQ(*static_cast<uint64_t *>(aligned), 0u);
+}
+
+TEST_F(FakeCudaTest, DoesNothingIllegalInACapture) {
+  auto loaded = llvm::cantFail(Executable::create(chain(6), device));
+  auto context = llvm::cantFail(ExecutionContext::create(loaded));
+  Buffer a = llvm::cantFail(Buffer::allocate(device, 256));
+  Buffer b = llvm::cantFail(Buffer::allocate(device, 256));
+  auto *bytes = static_cast<std::byte *>(a.data());
+  fake.capturing = {&fake};
+  EXPECT_EQ(text(context->run({bytes}, {b.data()}, &fake)), "");
+  EXPECT_EQ(fake.graphLaunches, 0);
+  EXPECT_EQ(fake.launches.size(), 6u);
+  // What needs compiling or memory is refused until it has been prepared.
+  const int64_t strides[] = {1, 2};
+  TensorView odd(bytes + 4), strided(bytes, 0, strides);
+  for (const TensorView &view : {odd, strided})
+    EXPECT_TRUE(contains(text(context->runViews(view, b.data(), &fake)),
+                         "input 'in': its strides or alignment need "
+                         "preparation"));
+  EXPECT_TRUE(fake.illegal.empty());
+  fake.capturing.clear();
+  EXPECT_EQ(text(context->prepare(odd, b.data())), "");
+  EXPECT_EQ(text(context->prepare(strided, b.data())), "");
+  fake.capturing = {&fake};
+  fake.launches.clear();
+  for (const TensorView &view : {odd, strided})
+    EXPECT_EQ(text(context->runViews(view, b.data(), &fake)), "");
+  EXPECT_EQ(fake.launches.size(), 13u);
+  fake.capturing.clear();
+}
+
+TEST_F(FakeCudaTest, AsksTheAllocatorOfTheCaller) {
+  auto loaded = llvm::cantFail(Executable::create(chain(6), device));
+  Buffer memory = llvm::cantFail(Buffer::allocate(device, 4096));
+  auto *bytes = static_cast<std::byte *>(memory.data());
+  std::byte *next = bytes + 1024;
+  std::vector<std::string> log;
+  WorkspaceAllocator allocator{
+      [&](uint64_t size, Stream stream) -> llvm::Expected<void *> {
+        EXPECT_EQ(size, 512u);
+        EXPECT_EQ(stream, &fake);
+        log.push_back("allocate");
+        if (!next)
+          return llvm::createStringError("nothing left");
+        return next;
+      },
+      [&](void *given, uint64_t size, Stream) {
+        EXPECT_EQ(given, next);
+        EXPECT_EQ(size, 512u);
+        log.push_back("release after " + std::to_string(fake.launches.size()));
+      }};
+  auto context = llvm::cantFail(
+      ExecutionContext::create(loaded, {.allocator = allocator}));
+  for (std::byte *place : {bytes + 1024, bytes + 1024, bytes + 2048}) {
+    next = place;
+    fake.launches.clear();
+    log.clear();
+    ASSERT_EQ(text(context->run({bytes}, {bytes + 256}, &fake)), "");
+    EXPECT_EQ(log, (std::vector<std::string>{"allocate", "release after 6"}));
+    EXPECT_GE(fake.launches[2].args[0], address(place));
+    EXPECT_LT(fake.launches[2].args[1], address(place) + 512);
+  }
+  // The second time at the same place was a replay.
+  EXPECT_EQ(fake.graphLaunches, 1);
+  next = nullptr;
+  EXPECT_EQ(text(context->run({bytes}, {bytes + 256}, &fake)),
+            "workspace: allocating 512 bytes: nothing left");
+}
+
+// Grids are not part of a text, so another batch size is the same kernel.
+TEST_F(FakeCudaTest, AnotherBatchSizeLoadsNothing) {
+  auto one = llvm::cantFail(Executable::create(chain(3), device));
+  EXPECT_EQ(fake.modulesLoaded, 1);
+  size_t functions = fake.functions.size();
+  auto two = llvm::cantFail(Executable::create(chain(6, 50), device));
+  // Any call of NVRTC would have given another module.
+  EXPECT_EQ(fake.modulesLoaded, 1);
+  EXPECT_EQ(fake.functions.size(), functions);
+  EXPECT_EQ(&one->kernel(0), &two->kernel(0));
+  one.reset();
+  EXPECT_EQ(fake.modules, 1);
+  two.reset();
+  EXPECT_EQ(fake.modules, 0);
+}
+
+TEST_F(FakeCudaTest, MisalignedPointersTakeAVariant) {
+  auto loaded = llvm::cantFail(Executable::create(chain(6), device));
+  auto context = llvm::cantFail(ExecutionContext::create(loaded));
+  Buffer a = llvm::cantFail(Buffer::allocate(device, 256));
+  Buffer b = llvm::cantFail(Buffer::allocate(device, 256));
+  auto *bytes = static_cast<std::byte *>(a.data());
+  for (int i = 0; i < 2; ++i)
+    ASSERT_EQ(text(context->run({bytes + 8}, {b.data()})), "");
+  EXPECT_EQ(fake.modulesLoaded, 2);
+  ASSERT_EQ(text(context->run({bytes + 4}, {b.data()})), "");
+  EXPECT_EQ(fake.modulesLoaded, 3);
+  EXPECT_EQ(fake.launches[0].args[0], address(bytes + 8));
+  ASSERT_EQ(text(context->run({bytes + 16}, {b.data()})), "");
+  EXPECT_EQ(fake.modulesLoaded, 3);
+  EXPECT_EQ(text(context->run({bytes + 2}, {b.data()})).substr(0, 59),
+            "input 'in': expected a pointer aligned to its elements of 4");
+}
+
+TEST_F(FakeCudaTest, StridedInputsAreGathered) {
+  auto loaded = llvm::cantFail(Executable::create(chain(1), device));
+  auto context = llvm::cantFail(ExecutionContext::create(loaded));
+  Buffer a = llvm::cantFail(Buffer::allocate(device, 256));
+  Buffer b = llvm::cantFail(Buffer::allocate(device, 256));
+  const int64_t transposed[] = {1, 2}, dense[] = {5, 1};
+  fake.argCount = 2;
+  ASSERT_EQ(text(context->runViews(TensorView(a.data(), 16, dense), b.data())),
+            "");
+  EXPECT_EQ(fake.launches.back().args[0], address(a.data()) + 16);
+  EXPECT_EQ(fake.launches.size(), 1u);
+  ASSERT_EQ(
+      text(context->runViews(TensorView(a.data(), 8, transposed), b.data())),
+      "");
+  ASSERT_EQ(fake.launches.size(), 3u);
+  const FakeLaunch &gather = fake.launches[1], &link = fake.launches[2];
+  EXPECT_EQ(gather.name, "fusec_strided_copy_4");
+  EXPECT_EQ(gather.args[0], address(a.data()) + 8);
+  EXPECT_EQ(gather.args[1], link.args[0]);
+  EXPECT_NE(link.args[0], address(a.data()) + 8);
+}
+
+TEST_F(FakeCudaTest, UpdatesInPlaceWhereDeclared) {
+  Program program = chain(1);
+  program.aliases = {{0, 0}};
+  auto loaded = llvm::cantFail(Executable::create(program, device));
+  auto context = llvm::cantFail(ExecutionContext::create(loaded));
+  Buffer a = llvm::cantFail(Buffer::allocate(device, 256));
+  auto *bytes = static_cast<std::byte *>(a.data());
+  ASSERT_EQ(text(context->run({bytes}, {bytes})), "");
+  EXPECT_EQ(fake.modulesLoaded, 2); // a variant without read-only loads
+  EXPECT_EQ(text(context->run({bytes}, {bytes + 16})),
+            "output 'out' overlaps input 'in'");
+  auto other = llvm::cantFail(ExecutionContext::create(
+      llvm::cantFail(Executable::create(chain(1), device))));
+  EXPECT_EQ(text(other->run({bytes}, {bytes})),
+            "output 'out' overlaps input 'in'");
+}
+
+TEST_F(FakeCudaTest, TheOrdinalIsThatAskedFor) {
+  fake.deviceCount = 2;
+  auto second = llvm::cantFail(createCudaDevice({.ordinal = 1}));
+  EXPECT_EQ(fake.ordinal, 1);
+  void *first = llvm::cantFail(device->enter());
+  void *token = llvm::cantFail(second->enter());
+  EXPECT_NE(first, token);
+  EXPECT_EQ(fakeContexts()->back(), token);
+  second->leave(token);
+  device->leave(first);
+}
+
+TEST_F(FakeCudaTest, SixteenThreadsShareAnExecutable) {
+  auto loaded = llvm::cantFail(Executable::create(chain(6), device));
+  Buffer memory = llvm::cantFail(Buffer::allocate(device, 65536));
+  auto *bytes = static_cast<std::byte *>(memory.data());
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 16; ++t)
+    threads.emplace_back([&, t] {
+      auto context = llvm::cantFail(ExecutionContext::create(loaded));
+      for (int i = 0; i < 20; ++i) {
+        // Aligned and not, so that variants are made by all at once.
+        std::byte *from = bytes + 4096 * t + (i % 4) * 4;
+        failures +=
+            text(context->run({from}, {bytes + 4096 * t + 1024}, from)) != "";
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(fake.launches.size(), 16u * 20 * 6);
+  // A stream is that of one thread, so its launches follow each other.
+  std::map<void *, std::vector<const FakeLaunch *>> streams;
+  for (const FakeLaunch &launch : fake.launches)
+    streams[launch.stream].push_back(&launch);
+  for (auto &[stream, launches] : streams)
+    for (size_t i = 0; i < launches.size(); i += 6) {
+      EXPECT_EQ(launches[i]->args[0], address(stream));
+      EXPECT_EQ(launches[i]->args[1], launches[i + 1]->args[0]);
+    }
 }

@@ -35,6 +35,7 @@ public:
 
   llvm::Expected<std::unique_ptr<LoadedModule>>
   loadModule(llvm::ArrayRef<Kernel> kernels) override {
+    ++modules;
     auto module = std::make_unique<Module>();
     for (const Kernel &kernel : kernels) {
       module->kernels.emplace_back();
@@ -104,7 +105,7 @@ public:
   std::vector<RecordedLaunch> launches;
   std::vector<std::string> log;
   std::string failingEntry;
-  int allocations = 0, synchronizations = 0, depth = 0;
+  int modules = 0, allocations = 0, synchronizations = 0, depth = 0;
 };
 
 } // namespace fusec::runtime

@@ -72,6 +72,8 @@ struct EmulatorCompileOptions {
   bool checks = true;
   /// Text put between the prelude and the kernels: device headers they use.
   std::string preamble;
+  /// As Kernel::alignment, for all kernels.
+  uint32_t alignment = 16;
 };
 
 /// One launch. `args[i]` points at the value of parameter i, as for

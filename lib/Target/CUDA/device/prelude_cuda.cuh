@@ -11,9 +11,11 @@
 //  * A vector access `ld<V>(dst, r, p, off)` acts only where r % V == 0 and
 //    then moves elements p[off, off+V) to dst[r, r+V) in accesses of at most
 //    16 bytes, each naturally aligned. V is a power of two.
+//    FUSEC_ALIGNMENT, if defined, is what buffers are aligned to instead of 16
+//    bytes: accesses are then no wider than that.
 //  * Memory behind a `const T *` is not written by anyone while the kernel
-//    runs (it is read with ld.global.nc). What a kernel both reads and writes
-//    is passed as `T *`.
+//    runs (it is read with ld.global.nc), unless FUSEC_IN_PLACE is defined.
+//    What a kernel both reads and writes is passed as `T *`.
 //  * f16, bf16, f8e4m3 and f8e5m2 are storage types; arithmetic is in f32.
 //    Conversions round to nearest even. f8e4m3 is the finite (FN) type:
 //    overflow gives NaN; f8e5m2 overflows to infinity; `from_f32_sat` clamps
@@ -75,7 +77,10 @@ struct f8e5m2 {
 /// The type of a shared array as a parameter of a device function, and the
 /// part of a shared array that starts at element i.
 #define FUSEC_SHARED_PTR(T) T *
-template <class T> FUSEC_DEVICE T *shared_at(T *s, i32 i) { return s + i; }
+template <class T>
+FUSEC_DEVICE T *shared_at(T *s, i32 i) {
+  return s + i;
+}
 /// `Count` elements of T at byte `Offset` (a multiple of 128) of a shared array
 /// of words that several pieces of code use, one of them a block.
 template <class T, i32 Offset, i32 Count>
@@ -372,9 +377,10 @@ FUSEC_DEVICE i32 ncta_x() { return (i32)gridDim.x; }
 FUSEC_DEVICE i32 ncta_y() { return (i32)gridDim.y; }
 FUSEC_DEVICE i32 ncta_z() { return (i32)gridDim.z; }
 
-/// The last i with first[i] <= block, for N ascending numbers of which the first
-/// is 0: the part of a launch that a block belongs to.
-template <i32 N> FUSEC_DEVICE i32 part_of(const i32 (&first)[N], i32 block) {
+/// The last i with first[i] <= block, for N ascending numbers of which the
+/// first is 0: the part of a launch that a block belongs to.
+template <i32 N>
+FUSEC_DEVICE i32 part_of(const i32 (&first)[N], i32 block) {
   i32 low = 0;
   FUSEC_UNROLL
   for (i32 step = 1 << 14; step > 0; step /= 2)
@@ -385,7 +391,17 @@ template <i32 N> FUSEC_DEVICE i32 part_of(const i32 (&first)[N], i32 block) {
 
 //===-- Memory ------------------------------------------------------------===//
 
+#ifndef FUSEC_ALIGNMENT
+#define FUSEC_ALIGNMENT 16
+#endif
+
 namespace fusec_detail {
+#ifdef FUSEC_IN_PLACE
+constexpr bool kReadOnly = false;
+#else
+constexpr bool kReadOnly = true;
+#endif
+
 /// Moves B <= 16 bytes between memory and 32-bit words. `ReadOnly` loads go
 /// through ld.global.nc, which the compiler may also merge and move.
 template <i32 B, bool ReadOnly>
@@ -436,7 +452,10 @@ template <i32 V, class T>
 struct Split {
   static_assert(V > 0 && (V & (V - 1)) == 0, "V is a power of two");
   static constexpr i32 bytes = V * (i32)sizeof(T);
-  static constexpr i32 chunk = bytes < 16 ? bytes : 16;
+  static constexpr i32 fitting =
+      bytes < FUSEC_ALIGNMENT ? bytes : FUSEC_ALIGNMENT;
+  static constexpr i32 chunk =
+      fitting < (i32)sizeof(T) ? (i32)sizeof(T) : fitting;
   static constexpr i32 perChunk = chunk / (i32)sizeof(T);
 };
 
@@ -471,7 +490,7 @@ FUSEC_DEVICE void storeVector(T *p, const T *src) {
 template <i32 V, class T, i32 N, class I>
 FUSEC_DEVICE void ld(T (&dst)[N], i32 r, const T *p, I off) {
   if (r % V == 0)
-    fusec_detail::loadVector<V, true>(dst + r, p + off);
+    fusec_detail::loadVector<V, fusec_detail::kReadOnly>(dst + r, p + off);
 }
 template <i32 V, class T, i32 N, class I>
 FUSEC_DEVICE void ld(T (&dst)[N], i32 r, T *p, I off) {
@@ -505,7 +524,7 @@ FUSEC_DEVICE void stm(T *p, I off, const T (&src)[N], i32 r, bool mask) {
 template <class T, class I>
 FUSEC_DEVICE T ld1(const T *p, I off) {
   T r;
-  fusec_detail::loadVector<1, true>(&r, p + off);
+  fusec_detail::loadVector<1, fusec_detail::kReadOnly>(&r, p + off);
   return r;
 }
 template <class T, class I>
@@ -712,8 +731,7 @@ FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], const T *s, i32 i) {
       T *s, i32 i, const fusec_detail::Same<T> *p, I off, bool pred) {         \
     asm volatile("cp.async." cache ".shared.global [%0], [%1], " #bytes        \
                  ", %2;" ::"r"(fusec_detail::sharedAddress(s + i)),            \
-                 "l"(__cvta_generic_to_global(p + off)),       \
-                 "r"(pred ? bytes : 0)                                         \
+                 "l"(__cvta_generic_to_global(p + off)), "r"(pred ? bytes : 0) \
                  : "memory");                                                  \
   }
 /// Copies 16, 8 or 4 bytes from p[off..] to s[i..] in the background; writes

@@ -1,0 +1,90 @@
+//===- InPlace.cpp - outputs that may be an input -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decided on the block program, which says what each thread reads and writes:
+// the accesses of both buffers use the same offset tile, so the same thread
+// has the same element in the same register, and the loads come first. No
+// other thread may hold that element, so the tile's layout does not replicate.
+//===----------------------------------------------------------------------===//
+#include "InPlace.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::driver;
+
+/// No two places of the layout hold one element.
+static bool isInjective(tile::LayoutAttr layout, ArrayRef<int64_t> shape) {
+  auto moves = [](ArrayRef<tile::Digit> digits) {
+    return llvm::all_of(digits, [](const tile::Digit &digit) {
+      return digit.size == 1 || digit.stride != 0;
+    });
+  };
+  // Digits that all move and have as many places as the tile has elements.
+  return moves(layout.getReg()) && moves(layout.getLane()) &&
+         moves(layout.getWarp()) &&
+         layout.getRegisterCount() * layout.getLaneCount() *
+                 layout.getWarpCount() ==
+             ShapedType::getNumElements(shape);
+}
+
+/// Threads of lanes and warps beyond those of the layout repeat others.
+static bool usesAllThreads(tile::LayoutAttr layout, int64_t threads) {
+  return layout.getLaneCount() * layout.getWarpCount() == threads;
+}
+
+static bool mayShare(tile::KernelOp kernel, Value in, Value out) {
+  if (!out.hasOneUse() || in.use_empty())
+    return false;
+  auto store = dyn_cast<tile::StoreOp>(*out.user_begin());
+  if (!store)
+    return false;
+  auto type = cast<RankedTensorType>(store.getOffsets().getType());
+  tile::LayoutAttr layout = tile::getLayout(type);
+  if (!isInjective(layout, type.getShape()) ||
+      !usesAllThreads(layout, kernel.getThreads()))
+    return false;
+  return llvm::all_of(in.getUsers(), [&](Operation *user) {
+    auto load = dyn_cast<tile::LoadOp>(user);
+    return load && load.getOffsets() == store.getOffsets() &&
+           load->getBlock() == store->getBlock() &&
+           load->isBeforeInBlock(store);
+  });
+}
+
+static ArrayRef<int64_t> shapeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getShape();
+}
+static int64_t elementBits(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth();
+}
+
+SmallVector<InPlaceValue> driver::findInPlace(graph::FusionOp fusion,
+                                              tile::KernelOp kernel) {
+  SmallVector<InPlaceValue> found;
+  Block &body = kernel.getBody().front();
+  size_t inputs = fusion.getInputs().size();
+  // Buffers by themselves, not in a struct.
+  if (body.getNumArguments() < inputs + fusion.getNumResults() ||
+      llvm::any_of(
+          body.getArguments().take_front(inputs + fusion.getNumResults()),
+          [](Value arg) { return !isa<MemRefType>(arg.getType()); }))
+    return found;
+  for (auto [o, result] : llvm::enumerate(fusion.getResults()))
+    for (auto [i, input] : llvm::enumerate(fusion.getInputs())) {
+      auto argument = dyn_cast<BlockArgument>(input);
+      if (!argument || !argument.hasOneUse() ||
+          !isa<func::FuncOp>(argument.getOwner()->getParentOp()) ||
+          shapeOf(argument) != shapeOf(result) ||
+          elementBits(argument) != elementBits(result) ||
+          llvm::any_of(found,
+                       [&, i = argument](const InPlaceValue &pair) {
+                         return pair.argument == i;
+                       }) ||
+          !mayShare(kernel, body.getArgument(i), body.getArgument(inputs + o)))
+        continue;
+      found.push_back({argument, result});
+      break;
+    }
+  return found;
+}

@@ -13,6 +13,8 @@ using namespace fusec::analysis;
 static constexpr int64_t kMaxStencilReduction = 256;
 /// Most output channels of such a convolution: every one rereads the tile.
 static constexpr int64_t kMaxStencilChannels = 64;
+/// Most products of both: 64 channels out of a 3 x 3 window over 3.
+static constexpr int64_t kMaxStencilProducts = 2048;
 
 bool analysis::isStencilWindow(const graph::IterationSpace &space,
                                unsigned numOperands) {
@@ -33,7 +35,8 @@ bool analysis::isStencilWindow(const graph::IterationSpace &space,
     if (usesDimIn(kernel, i, i + 1) && !usesDimIn(input, i, i + 1))
       reread *= size;
   }
-  return reread <= kMaxStencilChannels;
+  return reread <= kMaxStencilChannels &&
+         reread * *reduced <= kMaxStencilProducts;
 }
 
 SmallVector<int64_t> analysis::reducedAxes(const OpFacts &fact) {

@@ -19,15 +19,26 @@ static int64_t saturatingProduct(ArrayRef<int64_t> sizes) {
 
 bool fusec::needsWideOffsets(graph::FusionOp fusion,
                              const analysis::RegionForm &form) {
-  // Masked threads compute offsets past the end, by at most a tile of rows; a
-  // factor of two covers it.
   constexpr int64_t kLimit = int64_t(1) << 30;
+  // Masked threads compute offsets past the end, by at most a tile of rows.
+  constexpr int64_t kTileRows = 256;
   auto isWide = [](Type type) {
+    SmallVector<int64_t> shape(cast<RankedTensorType>(type).getShape());
+    if (!shape.empty())
+      shape.front() += kTileRows;
+    return saturatingProduct(shape) > 2 * kLimit - 1;
+  };
+  auto isLarge = [](Type type) {
     return saturatingProduct(cast<RankedTensorType>(type).getShape()) > kLimit;
   };
-  return saturatingProduct(form.spine()) > kLimit ||
-         llvm::any_of(fusion->getOperandTypes(), isWide) ||
-         llvm::any_of(fusion->getResultTypes(), isWide);
+  // A contraction never counts the points of its spine.
+  bool isContraction = form.kind == analysis::KernelKind::Contraction;
+  auto needsWide = [&](Type type) {
+    return isContraction ? isWide(type) : isLarge(type);
+  };
+  return (!isContraction && saturatingProduct(form.spine()) > kLimit) ||
+         llvm::any_of(fusion->getOperandTypes(), needsWide) ||
+         llvm::any_of(fusion->getResultTypes(), needsWide);
 }
 
 FailureOr<tile::KernelOp> fusec::lowerRegion(graph::FusionOp fusion,

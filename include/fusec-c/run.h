@@ -1,8 +1,9 @@
 /*===- run.h - running executables -----------------------------------*- C -*-===*\
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                      *|
 |*                                                                              *|
-|* Tensors are dense and row-major, in the order of the executable's inputs and *|
-|* outputs. Runs are asynchronous on CUDA and done on return elsewhere.         *|
+|* Tensors come in the order of the executable's inputs and outputs, dense and  *|
+|* row-major unless a function says that they may have strides. Runs are        *|
+|* asynchronous on CUDA and done on return elsewhere.                           *|
 \*===------------------------------------------------------------------------===*/
 #ifndef FUSEC_C_RUN_H
 #define FUSEC_C_RUN_H
@@ -25,6 +26,18 @@ typedef struct fusec_execution_options {
   /** Not 0: waits after each step, so that a fault names the kernel that caused
       it. Slow, and not allowed while a stream is captured. */
   int32_t check_each_step;
+  /** Not 0: launches kernels one by one. Otherwise three or more launches in a
+      row are kept as a CUDA graph, whose pointers are those of each run. */
+  int32_t no_replay;
+  /** In place of a workspace that stays: asked at every run for memory of the
+      device, aligned to 256, that work enqueued on `stream` from now on may use;
+      null says that there is none. Must not throw. Both or neither are set, and
+      `workspace` is null with them. */
+  void *(*allocate)(void *user, uint64_t bytes, void *stream);
+  /** Work enqueued so far still uses the memory; later work on `stream` may get
+      it. */
+  void (*release)(void *user, void *memory, uint64_t bytes, void *stream);
+  void *user;
 } fusec_execution_options;
 
 static inline fusec_execution_options fusec_execution_options_default(void) {
@@ -49,10 +62,13 @@ FUSEC_API void fusec_execution_context_free(fusec_execution_context *context);
 
 /** Enqueues one run on `stream` (a CUstream or cudaStream_t; ignored on the
     CPU; null is the default stream). Pointers are to memory of the device,
-    aligned to 16; that of an empty tensor may be null. Outputs overlap neither
-    inputs nor each other. Does not synchronize, allocate or lock, and is legal
-    while the stream is captured. INVALID_ARGUMENT names the tensor that does
-    not fit. */
+    aligned to an element; that of an empty tensor may be null. Outputs overlap
+    neither each other nor inputs, but for an element-wise graph that the
+    compiler found to allow it, an output may be an input's memory. Does not
+    synchronize, allocate or lock, and is legal while the stream is captured;
+    only the first run with pointers that are not aligned to 16 compiles kernels
+    for them (see fusec_execution_context_prepare_dlpack). INVALID_ARGUMENT names
+    the tensor that does not fit. */
 FUSEC_API fusec_error *
 fusec_execution_context_run(fusec_execution_context *context,
                             const void *const *inputs, size_t num_inputs,
@@ -60,7 +76,8 @@ fusec_execution_context_run(fusec_execution_context *context,
                             void *stream);
 
 /** The same with DLPack tensors, which are checked: device type and ordinal,
-    element type, rank, shape, row-major layout, alignment. Tensors are borrowed
+    element type, rank, shape, alignment. Inputs may have any strides: one that is
+    not row-major is copied first. Outputs are row-major. Tensors are borrowed
     until the work has finished; outputs are written in place. Bool may come as
     kDLBool or as 8-bit unsigned; 4-bit types come as 8-bit. CPU targets take
     kDLCPU, kDLCUDAHost and kDLCUDAManaged; CUDA takes kDLCUDA and
@@ -71,6 +88,14 @@ fusec_execution_context_run_dlpack(fusec_execution_context *context,
                                    size_t num_inputs,
                                    const DLTensor *const *outputs,
                                    size_t num_outputs, void *stream);
+
+/** Does now what the first run with such tensors would do once (compile kernels
+    for their alignment, allocate for their strides) and enqueues nothing, so that
+    a stream can be captured afterwards. Later runs may have other addresses of
+    the same strides and alignment. */
+FUSEC_API fusec_error *fusec_execution_context_prepare_dlpack(
+    fusec_execution_context *context, const DLTensor *const *inputs,
+    size_t num_inputs, const DLTensor *const *outputs, size_t num_outputs);
 
 /** Waits for the work on `stream` and reports what went wrong in it. */
 FUSEC_API fusec_error *

@@ -50,7 +50,7 @@ static std::string describeType(DLDataType type) {
          std::to_string(type.bits) + ", " + std::to_string(type.lanes) + ")";
 }
 
-static std::string describeShape(llvm::ArrayRef<int64_t> shape) {
+std::string api::describeShape(llvm::ArrayRef<int64_t> shape) {
   std::string text = "[";
   for (auto [i, size] : llvm::enumerate(shape))
     text += (i ? ", " : "") + std::to_string(size);
@@ -65,8 +65,8 @@ static bool isOnDevice(const DeviceData &device, DLDevice found) {
          (type == kDLCUDA && found.device_id == device.ordinal);
 }
 
-/// Row-major without gaps. Strides of dimensions of size 1 mean nothing, nor
-/// do any of an empty tensor.
+/// Whether the tensor is row-major without gaps. Strides of dimensions of size
+/// 1 mean nothing, nor do any of an empty tensor.
 static bool isDense(llvm::ArrayRef<int64_t> shape, const int64_t *strides) {
   if (!strides || llvm::is_contained(shape, 0))
     return true;
@@ -81,7 +81,8 @@ static bool isDense(llvm::ArrayRef<int64_t> shape, const int64_t *strides) {
 
 fusec_error *api::readTensor(const DeviceData &device,
                              const runtime::TensorSpec &spec, const char *kind,
-                             const DLTensor *tensor, void *&pointer) {
+                             const DLTensor *tensor,
+                             runtime::TensorView &view) {
   auto fail = [&](const llvm::Twine &message) {
     return makeError(FUSEC_INVALID_ARGUMENT, llvm::Twine(kind) + " " +
                                                  quoted(spec.name) + ": " +
@@ -106,13 +107,11 @@ fusec_error *api::readTensor(const DeviceData &device,
   if (shape != llvm::ArrayRef<int64_t>(spec.shape))
     return fail("expected shape " + describeShape(spec.shape) + ", found " +
                 describeShape(shape));
-  if (!isDense(shape, tensor->strides))
-    return fail("expected a row-major tensor, found strides " +
-                describeShape({tensor->strides, shape.size()}));
   // An empty tensor may be null, to which nothing can be added.
-  pointer = tensor->data
-                ? static_cast<char *>(tensor->data) + tensor->byte_offset
-                : nullptr;
+  view = {tensor->data, tensor->data ? int64_t(tensor->byte_offset) : 0,
+          isDense(shape, tensor->strides)
+              ? llvm::ArrayRef<int64_t>()
+              : llvm::ArrayRef(tensor->strides, shape.size())};
   return nullptr;
 }
 

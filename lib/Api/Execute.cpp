@@ -46,6 +46,30 @@ fusec_error *api::checkCounts(const ExecutableData &data, const void *inputs,
   return checkCount("output", outputs, numOutputs, data.outputs.size());
 }
 
+/// The caller's allocator, if there is one.
+static fusec_error *readAllocator(const fusec_execution_options &known,
+                                  runtime::ContextOptions &options) {
+  if (!known.allocate && !known.release)
+    return nullptr;
+  if (!known.allocate || !known.release || known.workspace)
+    return makeError(FUSEC_INVALID_ARGUMENT,
+                     "expected allocate and release together and no workspace "
+                     "beside them");
+  void *user = known.user;
+  options.allocator = {
+      [user, allocate = known.allocate](
+          uint64_t bytes, runtime::Stream stream) -> llvm::Expected<void *> {
+        if (void *memory = allocate(user, bytes, stream))
+          return memory;
+        return llvm::createStringError("the caller's allocator gave null");
+      },
+      [user, release = known.release](void *memory, uint64_t bytes,
+                                      runtime::Stream stream) {
+        release(user, memory, bytes, stream);
+      }};
+  return nullptr;
+}
+
 fusec_error *
 fusec_execution_context_create(const fusec_executable *executable,
                                const fusec_execution_options *options,
@@ -56,14 +80,17 @@ fusec_execution_context_create(const fusec_executable *executable,
     if (fusec_error *error = requireNotNull(result, "result"))
       return error;
     fusec_execution_options known;
-    if (fusec_error *error = readStruct(
-            options, FUSEC_END_OF(fusec_execution_options, check_each_step),
-            "fusec_execution_options", known))
+    if (fusec_error *error =
+            readStruct(options, FUSEC_END_OF(fusec_execution_options, user),
+                       "fusec_execution_options", known))
       return error;
     runtime::ContextOptions runOptions;
     runOptions.checkEachStep = known.check_each_step != 0;
+    runOptions.replay = known.no_replay == 0;
     if (known.workspace)
       runOptions.workspace = {known.workspace, known.workspace_bytes};
+    if (fusec_error *error = readAllocator(known, runOptions))
+      return error;
     auto context =
         runtime::ExecutionContext::create(executable->data->loaded, runOptions);
     if (!context)
@@ -100,30 +127,63 @@ fusec_error *fusec_execution_context_run(fusec_execution_context *context,
   });
 }
 
+/// Checks DLPack tensors and keeps what the runtime needs of them in `context`.
+static fusec_error *readTensors(fusec_execution_context *context,
+                                const DLTensor *const *inputs, size_t numInputs,
+                                const DLTensor *const *outputs,
+                                size_t numOutputs) {
+  if (fusec_error *error = requireNotNull(context, "context"))
+    return error;
+  const ExecutableData &data = *context->data;
+  if (fusec_error *error =
+          checkCounts(data, inputs, numInputs, outputs, numOutputs))
+    return error;
+  const runtime::Program &program = data.program();
+  for (size_t i = 0; i < numInputs; ++i)
+    if (fusec_error *error = readTensor(*data.device, program.inputs[i],
+                                        "input", inputs[i], context->inputs[i]))
+      return error;
+  for (size_t i = 0; i < numOutputs; ++i) {
+    runtime::TensorView view;
+    const runtime::TensorSpec &spec = program.outputs[i];
+    if (fusec_error *error =
+            readTensor(*data.device, spec, "output", outputs[i], view))
+      return error;
+    if (!view.strides.empty())
+      return makeError(FUSEC_INVALID_ARGUMENT,
+                       "output " + session::quoted(spec.name) +
+                           ": expected a row-major tensor, found strides " +
+                           describeShape(view.strides));
+    context->outputs[i] =
+        view.data ? static_cast<char *>(const_cast<void *>(view.data)) +
+                        view.byteOffset
+                  : nullptr;
+  }
+  return nullptr;
+}
+
 fusec_error *fusec_execution_context_run_dlpack(
     fusec_execution_context *context, const DLTensor *const *inputs,
     size_t num_inputs, const DLTensor *const *outputs, size_t num_outputs,
     void *stream) {
   return guard([&]() -> fusec_error * {
-    if (fusec_error *error = requireNotNull(context, "context"))
-      return error;
-    const ExecutableData &data = *context->data;
     if (fusec_error *error =
-            checkCounts(data, inputs, num_inputs, outputs, num_outputs))
+            readTensors(context, inputs, num_inputs, outputs, num_outputs))
       return error;
-    const runtime::Program &program = data.program();
-    for (size_t i = 0; i < num_inputs; ++i)
-      if (fusec_error *error =
-              readTensor(*data.device, program.inputs[i], "input", inputs[i],
-                         context->inputs[i]))
-        return error;
-    for (size_t i = 0; i < num_outputs; ++i)
-      if (fusec_error *error =
-              readTensor(*data.device, program.outputs[i], "output", outputs[i],
-                         context->outputs[i]))
-        return error;
-    llvm::ArrayRef<void *> in(context->inputs);
-    return runError(context->context->run(in, context->outputs, stream));
+    return runError(
+        context->context->runViews(context->inputs, context->outputs, stream));
+  });
+}
+
+fusec_error *fusec_execution_context_prepare_dlpack(
+    fusec_execution_context *context, const DLTensor *const *inputs,
+    size_t num_inputs, const DLTensor *const *outputs, size_t num_outputs) {
+  return guard([&]() -> fusec_error * {
+    if (fusec_error *error =
+            readTensors(context, inputs, num_inputs, outputs, num_outputs))
+      return error;
+    return runError(
+        context->context->prepare(context->inputs, context->outputs));
   });
 }
 

@@ -9,8 +9,9 @@
 struct fusec_execution_context {
   std::shared_ptr<const fusec::api::ExecutableData> data;
   std::unique_ptr<fusec::runtime::ExecutionContext> context;
-  /// Room for the pointers of DLPack tensors, so that a run allocates nothing.
-  std::vector<void *> inputs, outputs;
+  /// Room for DLPack tensors, so that a run allocates nothing.
+  std::vector<fusec::runtime::TensorView> inputs;
+  std::vector<void *> outputs;
 };
 
 namespace fusec::api {
@@ -20,11 +21,15 @@ fusec_error *checkCounts(const ExecutableData &data, const void *inputs,
                          size_t numInputs, const void *outputs,
                          size_t numOutputs);
 
-/// The address of a DLPack tensor's first element if the tensor is what `spec`
-/// and the device need; the error names the tensor.
+/// "[2, 3]".
+std::string describeShape(llvm::ArrayRef<int64_t> shape);
+
+/// A DLPack tensor's first element and strides (none if it is row-major) if the
+/// tensor is what `spec` and the device need; the error names the tensor. The
+/// strides are the tensor's own.
 fusec_error *readTensor(const DeviceData &device,
                         const runtime::TensorSpec &spec, const char *kind,
-                        const DLTensor *tensor, void *&pointer);
+                        const DLTensor *tensor, runtime::TensorView &view);
 
 } // namespace fusec::api
 

@@ -240,6 +240,14 @@ struct ExecutionOptions {
   uint64_t workspaceBytes = 0;
   /// Waits after each step, to find the kernel that faults.
   bool checkEachStep = false;
+  /// Keep three or more launches in a row as a CUDA graph.
+  bool replay = true;
+  /// The caller's allocator in place of a workspace; both or neither. See
+  /// fusec_execution_options.
+  void *(*allocate)(void *user, uint64_t bytes, void *stream) = nullptr;
+  void (*release)(void *user, void *memory, uint64_t bytes,
+                  void *stream) = nullptr;
+  void *user = nullptr;
 };
 
 /// What one stream at a time needs to run an executable, which it keeps alive;
@@ -252,6 +260,10 @@ public:
     raw.workspace = options.workspace;
     raw.workspace_bytes = options.workspaceBytes;
     raw.check_each_step = options.checkEachStep;
+    raw.no_replay = !options.replay;
+    raw.allocate = options.allocate;
+    raw.release = options.release;
+    raw.user = options.user;
     fusec_execution_context *context = nullptr;
     if (Error error{
             fusec_execution_context_create(executable.get(), &raw, &context)})
@@ -271,13 +283,20 @@ public:
     return run(inputs.data(), inputs.size(), outputs.data(), outputs.size(),
                stream);
   }
-  /// The same with checked DLPack tensors.
+  /// The same with checked DLPack tensors; inputs may have strides.
   Error run(const std::vector<const DLTensor *> &inputs,
             const std::vector<const DLTensor *> &outputs,
             void *stream = nullptr) const {
     return Error(fusec_execution_context_run_dlpack(
         get(), inputs.data(), inputs.size(), outputs.data(), outputs.size(),
         stream));
+  }
+  /// Compiles and allocates what a run with such tensors needs, so that it may
+  /// be captured; see fusec_execution_context_prepare_dlpack.
+  Error prepare(const std::vector<const DLTensor *> &inputs,
+                const std::vector<const DLTensor *> &outputs) const {
+    return Error(fusec_execution_context_prepare_dlpack(
+        get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
   }
   /// Waits for the work on `stream` and reports what went wrong in it.
   Error synchronize(void *stream = nullptr) const {

@@ -80,6 +80,34 @@ TEST_F(ApiDLPack, WrongShapesAreNamed) {
   EXPECT_TRUE(failsWith(run(), FUSEC_INVALID_ARGUMENT, "output 'y'"));
 }
 
+TEST_F(ApiDLPack, InputsMayHaveStrides) {
+  for (int i = 0; i < 16; ++i)
+    x.data[i] = static_cast<float>(i * i);
+  x.strides = {1, 2}; // column-major
+  x.tensor.strides = x.strides.data();
+  ASSERT_TRUE(ok(run()));
+  for (int row = 0; row < 2; ++row)
+    for (int column = 0; column < 3; ++column)
+      EXPECT_EQ(y.data[3 * row + column],
+                float((row + 2 * column) * (row + 2 * column) + column));
+  x.strides = {0, -1}; // one row, backwards, from element 5
+  x.tensor.byte_offset = 20;
+  ASSERT_TRUE(ok(run()));
+  EXPECT_EQ(y.data[0], 25);
+  EXPECT_EQ(y.data[5], 9 + 2);
+}
+
+TEST_F(ApiDLPack, UnalignedTensorsRun) {
+  x.tensor.byte_offset = y.tensor.byte_offset = 4;
+  const DLTensor *in = &x.tensor, *out = &y.tensor;
+  ASSERT_TRUE(ok(fusec_execution_context_prepare_dlpack(execution.get(), &in, 1,
+                                                        &out, 1)));
+  EXPECT_EQ(y.data[1], 0); // nothing was enqueued
+  x.data[1] = 7;
+  ASSERT_TRUE(ok(run()));
+  EXPECT_EQ(y.data[1], 7);
+}
+
 TEST_F(ApiDLPack, OutputsMustBeRowMajor) {
   y.strides = {1, 2};
   y.tensor.strides = y.strides.data();

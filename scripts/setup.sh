@@ -6,6 +6,7 @@
 # except the Debian packages.
 
 set -euo pipefail
+export PIP_ROOT_USER_ACTION=ignore
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 

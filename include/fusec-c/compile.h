@@ -92,7 +92,8 @@ enum {
   /** f32 between the ops of one kernel where the graph says f16, bf16 or f8;
       casts, comparisons and stores round. */
   FUSEC_NUMERICS_DEFAULT = 0,
-  /** Every op rounds to its type: bits equal those of the unfused graph. */
+  /** Every op rounds to its type, as in the unfused graph; float sums may be
+      taken in another order than there. */
   FUSEC_NUMERICS_EXACT = 1
 };
 

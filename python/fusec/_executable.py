@@ -220,7 +220,7 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
 
     target, ordinal: where to run (see Device), unless `device` is given.
     compute_capability: 0 (the device's), 80 or 90.
-    exact: bits equal those of the unfused graph.
+    exact: every op rounds to its type, as in the unfused graph.
     fuse: False makes one kernel per op.
     compile_only: make kernels without a device; the result cannot run.
     """

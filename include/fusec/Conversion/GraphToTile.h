@@ -13,7 +13,8 @@ namespace fusec {
 
 /// Numerics of a region (docs/semantics.md).
 enum class NumericsMode : uint8_t {
-  /// Every op rounds to its result type: bits equal the unfused graph's.
+  /// Every op rounds to its result type, as if it were a kernel of its own.
+  /// Float sums may be taken in another order than there.
   Exact,
   /// f32 between ops of a region; rounds before discontinuous ops and stores.
   Default,

@@ -79,7 +79,11 @@ SmallVector<StagedValue> analysis::stagedValues(const RegionForm &form) {
       if (!producer || isa<graph::ConstantOp>(producer))
         continue;
       auto placed = form.placements.find(producer);
-      if (placed != form.placements.end() && seen.insert(operand).second)
+      if (placed == form.placements.end())
+        continue;
+      // A window over a scalar reads it once: there is nothing to share.
+      bool isScalar = cast<RankedTensorType>(operand.getType()).getRank() == 0;
+      if (!isScalar && seen.insert(operand).second)
         result.push_back({operand, placed->second.box});
     }
   }

@@ -64,6 +64,7 @@ private:
   Value lookup(Value value, ValueRange index);
   void allocate(Staged &staged);
   void clearReach(const Staged &staged);
+  Value onlyRow(ArrayRef<int64_t> sizes);
   void makeStaged(const Staged &staged);
   void storeOutputs();
   void runTile();
@@ -189,10 +190,18 @@ void StencilSchedule::allocate(Staged &staged) {
                       kb.builder.getI64IntegerAttr(tile::kSharedSpace)));
 }
 
-/// Zeroes the part of the buffer behind the threads' elements.
+/// Whether a point of a box of `sizes` has a row coordinate: without one, all
+/// rows of threads have the addresses of the first.
+static bool hasRows(ArrayRef<int64_t> sizes) {
+  return llvm::any_of(sizes.drop_back(),
+                      [](int64_t size) { return size != 1; });
+}
+
+/// Zeroes the part of the buffer behind the elements that threads store.
 void StencilSchedule::clearReach(const Staged &staged) {
   RankedTensorType elements = carrierFor(staged.extents);
-  int64_t first = elements.getNumElements();
+  int64_t first = hasRows(staged.extents) ? elements.getNumElements()
+                                          : elements.getDimSize(1);
   int64_t end = cast<MemRefType>(staged.buffer.getType()).getNumElements();
   int64_t repeats = llvm::divideCeil(end - first, 32 * kWarps);
   auto layout = tile::LayoutAttr::get(
@@ -207,6 +216,15 @@ void StencilSchedule::clearReach(const Staged &staged) {
                         kb.below(carrier, at, kb.index(end)), /*vector=*/1);
 }
 
+/// The threads of the first row if a box of `sizes` has no other; null if rows
+/// of threads differ in their addresses.
+Value StencilSchedule::onlyRow(ArrayRef<int64_t> sizes) {
+  if (hasRows(sizes))
+    return {};
+  Value row = kb.axisTile(carrierFor(sizes), 0, kb.index(0));
+  return kb.below(carrierFor(sizes), row, kb.index(1));
+}
+
 void StencilSchedule::makeStaged(const Staged &staged) {
   auto type = cast<RankedTensorType>(staged.value.getType());
   clearReach(staged);
@@ -219,8 +237,8 @@ void StencilSchedule::makeStaged(const Staged &staged) {
   bool isInside =
       inner && known && known->low >= 0 &&
       known->high < cast<MemRefType>(staged.buffer.getType()).getNumElements();
-  tile::StoreOp::create(kb.builder, kb.loc, value, staged.buffer, at,
-                        isInside ? Value() : kb.emitter.getMask(),
+  Value mask = isInside ? onlyRow(staged.extents) : kb.emitter.getMask();
+  tile::StoreOp::create(kb.builder, kb.loc, value, staged.buffer, at, mask,
                         /*vector=*/1);
   tile::BarrierOp::create(kb.builder, kb.loc);
 }

@@ -62,6 +62,53 @@ TEST(Stencil, ConvThenConvFewChannels) {
       {{1e-5, 2e-3}, false, 4, 1});
 }
 
+// Boxes of one row: several warps of a block would have the same addresses.
+TEST(Stencil, WindowsAlongOneAxis) {
+  for (int64_t size : {1, 31, 33, 240, 1023, 5000}) {
+    std::string t = llvm::formatv("tensor<{0}xf32>", size);
+    std::string window =
+        " window [3] strides [1] dilations [1] low [1] high [1] : " + t +
+        " -> " + t + "\n";
+    checkGraph("func.func @f(%x: " + t + ") -> " + t +
+                   " {\n%a = graph.window_reduce sum %x" + window +
+                   "%b = graph.window_reduce max %a" + window +
+                   "%c = graph.window_reduce min %b" + window +
+                   "return %c : " + t + "\n}",
+               {{1e-6, 1e-6}, true, 7, 1});
+  }
+}
+
+TEST(Stencil, OneRowOfALongerImage) {
+  checkGraph(R"(func.func @f(%x: tensor<3x1x1000xf32>) -> tensor<3x1x1000xf32> {
+    %0 = graph.window_reduce sum %x window [1, 3, 3] strides [1, 1, 1] dilations [1, 1, 1] low [0, 1, 1] high [0, 1, 1] : tensor<3x1x1000xf32> -> tensor<3x1x1000xf32>
+    %1 = graph.window_reduce max %0 window [1, 3, 2] strides [1, 1, 1] dilations [1, 1, 1] low [0, 1, 0] high [0, 1, 1] : tensor<3x1x1000xf32> -> tensor<3x1x1000xf32>
+    return %1 : tensor<3x1x1000xf32>
+  })",
+             {{1e-6, 1e-6}, true, 8, 1});
+}
+
+// A window over a scalar has no axis to slide along.
+TEST(Stencil, WindowsOverScalars) {
+  std::string window =
+      " window [] strides [] dilations [] low [] high [] : tensor<f32> -> "
+      "tensor<f32>\n";
+  std::string scalars = "%e = graph.exp %x : tensor<f32>\n"
+                        "%a = graph.window_reduce sum %e" +
+                        window + "%b = graph.window_reduce max %a" + window;
+  checkGraph("func.func @f(%x: tensor<f32>) -> tensor<f32> {\n" + scalars +
+                 "return %b : tensor<f32>\n}",
+             {{1e-6, 1e-6}, true, 9, 1});
+  checkGraph("func.func @f(%x: tensor<f32>, %y: tensor<3x20xf32>) -> "
+             "tensor<3x20xf32> {\n" +
+                 scalars +
+                 R"(%c = graph.broadcast %b [] : tensor<f32> -> tensor<3x20xf32>
+    %z = graph.add %c, %y : tensor<3x20xf32>
+    %w = graph.window_reduce sum %z window [3, 3] strides [1, 1] dilations [1, 1] low [1, 1] high [1, 1] : tensor<3x20xf32> -> tensor<3x20xf32>
+    return %w : tensor<3x20xf32>
+  })",
+             {{1e-5, 1e-5}, true, 10});
+}
+
 TEST(Stencil, EmptyImages) {
   checkGraph(depthwiseChain(2, 0, 16, "f32", 2), {kThreeStages, false, 1});
   checkGraph(depthwiseChain(2, 16, 0, "f32", 2), {kThreeStages, false, 1});

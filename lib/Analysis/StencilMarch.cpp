@@ -68,7 +68,8 @@ bool MarchAnalysis::setFrame(MarchedValue &value) const {
       hasColumn = true;
       value.firstColumn = extent.low;
       value.lastColumn = extent.high;
-    } else if (extent.low != extent.high || (extent.dim && extent.low != 0)) {
+    } else if (extent.dim == march.row || extent.dim == march.column ||
+               extent.low != extent.high || (extent.dim && extent.low != 0)) {
       return false;
     }
   }

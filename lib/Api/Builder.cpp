@@ -59,21 +59,27 @@ void GraphMaker::stepWithoutValue(const char *name,
   ++steps;
 }
 
+/// Runs `body` unless the handle is null; refused memory is latched.
+static void guarded(fusec_builder *builder,
+                    llvm::function_ref<void(GraphMaker &)> body) {
+  if (!builder)
+    return;
+  fusec_error *error = guard([&]() -> fusec_error * {
+    body(builder->builder);
+    return nullptr;
+  });
+  if (!error)
+    return;
+  builder->builder.fail(fusec_error_message(error));
+  fusec_error_free(error);
+}
+
 fusec_value api::buildStep(fusec_builder *builder, const char *name,
                            llvm::function_ref<Value(GraphMaker &)> body) {
   fusec_value result = FUSEC_NO_VALUE;
-  if (!builder)
-    return result;
-  fusec_error *error = guard([&]() -> fusec_error * {
-    result =
-        builder->builder.step(name, [&] { return body(builder->builder); });
-    return nullptr;
+  guarded(builder, [&](GraphMaker &b) {
+    result = b.step(name, [&] { return body(b); });
   });
-  if (error) {
-    builder->builder.fail(fusec_error_message(error));
-    fusec_error_free(error);
-    return FUSEC_NO_VALUE;
-  }
   return result;
 }
 
@@ -283,6 +289,9 @@ void GraphMaker::addOutput(StringRef name, Value value) {
 }
 
 void GraphMaker::setScope(StringRef name) {
+  // The context belongs to the graph then.
+  if (finished)
+    return;
   scope = name.str();
   loc = scope.empty() ? Location(ops.getUnknownLoc())
                       : NameLoc::get(ops.getStringAttr(scope));
@@ -367,8 +376,7 @@ fusec_error *fusec_builder_value(fusec_builder *builder, fusec_value value,
 }
 
 void fusec_builder_set_scope(fusec_builder *builder, const char *name) {
-  if (builder)
-    builder->builder.setScope(name ? name : "");
+  guarded(builder, [&](GraphMaker &b) { b.setScope(name ? name : ""); });
 }
 
 fusec_value fusec_builder_input(fusec_builder *builder, const char *name,
@@ -385,8 +393,8 @@ fusec_value fusec_builder_input(fusec_builder *builder, const char *name,
 
 void fusec_builder_output(fusec_builder *builder, const char *name,
                           fusec_value value) {
-  if (builder)
-    builder->builder.stepWithoutValue("output", [&] {
-      builder->builder.addOutput(name ? name : "", builder->builder.use(value));
-    });
+  guarded(builder, [&](GraphMaker &b) {
+    b.stepWithoutValue("output",
+                       [&] { b.addOutput(name ? name : "", b.use(value)); });
+  });
 }

@@ -52,14 +52,15 @@ fusec_error *api::openDevice(std::shared_ptr<const Settings> settings,
   return nullptr;
 }
 
-/// Runs `body` on the device behind a handle.
+/// Runs `body` on the device behind a handle; its errors have code `otherwise`.
 static fusec_error *
 withDevice(const fusec_device *device,
-           llvm::function_ref<llvm::Error(runtime::Device &)> body) {
+           llvm::function_ref<llvm::Error(runtime::Device &)> body,
+           fusec_code otherwise = FUSEC_FAILED) {
   return guard([&]() -> fusec_error * {
     if (fusec_error *error = requireNotNull(device, "device"))
       return error;
-    return toError(body(*device->data->target.device), FUSEC_FAILED);
+    return toError(body(*device->data->target.device), otherwise);
   });
 }
 
@@ -112,13 +113,16 @@ fusec_error *fusec_device_allocate(fusec_device *device, uint64_t bytes,
                                    void **result) {
   if (fusec_error *error = requireNotNull(result, "result"))
     return error;
-  return withDevice(device, [&](runtime::Device &d) -> llvm::Error {
-    llvm::Expected<void *> memory = d.allocate(bytes);
-    if (!memory)
-      return memory.takeError();
-    *result = *memory;
-    return llvm::Error::success();
-  });
+  return withDevice(
+      device,
+      [&](runtime::Device &d) -> llvm::Error {
+        llvm::Expected<void *> memory = d.allocate(bytes);
+        if (!memory)
+          return memory.takeError();
+        *result = *memory;
+        return llvm::Error::success();
+      },
+      FUSEC_OUT_OF_MEMORY);
 }
 
 void fusec_device_release(fusec_device *device, void *memory) {

@@ -98,11 +98,15 @@ ChildProcess::Event ChildProcess::next(std::string &line, double seconds) {
 }
 
 std::string ChildProcess::wait() {
+  // What the child has left running is killed before the child is buried:
+  // until then its number is taken, so the group cannot be someone else's.
+  siginfo_t info;
+  while (waitid(P_PID, pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  ::kill(-pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  // What the child has left running.
-  ::kill(-pid, SIGKILL);
   close(pipe);
   pid = pipe = -1;
   if (WIFSIGNALED(status))

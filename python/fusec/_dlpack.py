@@ -3,7 +3,7 @@
 
 import ctypes as ct
 
-from ._capi import DTYPES, dtype_code
+from ._capi import DTYPES, InvalidArgument, dtype_code
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 
@@ -52,14 +52,21 @@ def is_numpy(array):
 def _view_numpy(array):
     """A DLTensor of a NumPy array. By hand: NumPy's own DLPack refuses
     read-only arrays, bool in older versions, and the types of ml_dtypes."""
+    code, bits = _CODES[DTYPES[dtype_code(array.dtype)]]
+    if not array.dtype.isnative:
+        raise InvalidArgument(f"expected this machine's order of bytes, found "
+                              f"{array.dtype.str!r}")
+    if any(n > 1 and s % array.itemsize
+           for n, s in zip(array.shape, array.strides)):
+        raise InvalidArgument(f"expected strides of whole elements, found "
+                              f"{array.strides} bytes")
     shape = (ct.c_int64 * array.ndim)(*array.shape)
     strides = (ct.c_int64 * array.ndim)(
         *[s // array.itemsize for s in array.strides])
     tensor = DLTensor()
     tensor.data, tensor.ndim = array.ctypes.data, array.ndim
     tensor.device_type, tensor.device_id = CPU, 0
-    tensor.code, tensor.bits = _CODES[DTYPES[dtype_code(array.dtype)]]
-    tensor.lanes = 1
+    tensor.code, tensor.bits, tensor.lanes = code, bits, 1
     tensor.shape = ct.cast(shape, ct.POINTER(ct.c_int64))
     tensor.strides = ct.cast(strides, ct.POINTER(ct.c_int64))
     return tensor, (array, shape, strides)

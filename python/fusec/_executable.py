@@ -144,6 +144,9 @@ class Executable:
         CuPy's `ptr`); None is the default stream. The call does not wait;
         `synchronize` does.
         """
+        if any(is_numpy(a) and not a.flags.writeable for a in outputs):
+            raise c.InvalidArgument("expected outputs that may be written, "
+                                    "found a read-only array")
         # DLPack names the default stream 1 and forbids 0.
         ready = stream if stream else 1
         views = [[_view(array, ready) for array in arrays]

@@ -105,6 +105,20 @@ class WithNumPy(unittest.TestCase):
         with self.assertRaisesRegex(fusec.InvalidArgument, "expected 1 input"):
             program()
 
+    def test_memory_of_another_kind_is_refused(self):
+        program = self.program()
+        good = np.zeros((2, 3), np.float32)
+        swapped = good.astype(good.dtype.newbyteorder())
+        packed = np.zeros((2, 3), np.dtype([("x", "f4"), ("y", "u1")]))["x"]
+        for bad, text in ((swapped, "order of bytes"),
+                          (packed, "whole elements")):
+            with self.assertRaisesRegex(fusec.InvalidArgument, text):
+                program.run([bad], [good])
+        fixed = np.zeros((2, 3), np.float32)
+        fixed.flags.writeable = False
+        with self.assertRaisesRegex(fusec.InvalidArgument, "read-only"):
+            program.run([good], [fixed])
+
     def test_read_only_and_bool_inputs(self):
         b = fusec.GraphBuilder()
         p = b.input("p", np.bool_, (16,))

@@ -119,8 +119,14 @@ static void importEmbedLayerNorm(Operator &op) {
   if (op.hasOutput(1)) {
     // How many tokens the mask keeps.
     Val kept = emit.splat(emit.scalarInt(DType::I32, 0), {batch});
-    if (op.hasInput(7))
-      kept = emit.reduce(ReduceKind::sum, emit.cast(op.in(7), DType::I32), {1});
+    if (op.hasInput(7)) {
+      Val mask = op.in(7);
+      if (!mask ||
+          !op.require(mask.rank() == 2, "expected a mask of rank 2, found " +
+                                            describe(mask.shape)))
+        return;
+      kept = emit.reduce(ReduceKind::sum, emit.cast(mask, DType::I32), {1});
+    }
     op.out(1, kept);
   }
   op.out(2, sum);

@@ -163,16 +163,18 @@ struct PerValue {
 /// Scan since opset 9: body over slices of the scanned inputs.
 static void importScan(Operator &op) {
   const Attribute *body = op.attribute("body");
-  size_t scanned = op.intAttr("num_scan_inputs", 0);
+  int64_t asked = op.intAttr("num_scan_inputs", 0);
   // Opset 8 has a batch dimension and lengths; only whole batches of one.
   bool hasBatch = op.opset < 9;
   size_t first = hasBatch ? 1 : 0;
-  if (!op.require(scanned >= 1 && op.inputCount() >= scanned + first,
+  if (!op.require(asked >= 1 && asked <= static_cast<int64_t>(op.inputCount()) -
+                                             static_cast<int64_t>(first),
                   "unexpected num_scan_inputs") ||
       !op.require(!hasBatch || !op.hasInput(0),
                   "sequence lengths are not supported"))
     return;
   Emitter &emit = op.emit;
+  size_t scanned = static_cast<size_t>(asked);
   size_t carried = op.inputCount() - scanned - first;
   if (!op.require(op.outputCount() >= carried,
                   "expected an output for every carried value"))

@@ -105,7 +105,7 @@ static Val activate(Operator &op, const Activation &f, const Val &x) {
   case Kind::Sigmoid:
     return emit.unary<graph::LogisticOp>(x);
   case Kind::Softplus:
-    return emit.unary<graph::Log1pOp>(emit.unary<graph::ExpOp>(x));
+    return emit.unary<graph::SoftplusOp>(x);
   case Kind::Softsign:
     return emit.div(x,
                     emit.binary<graph::AddOp>(emit.unary<graph::AbsOp>(x), 1));
@@ -240,7 +240,7 @@ readRecurrence(Operator &op, int64_t gates,
                   "input " + describe(n.x.shape) + " and weights " +
                       describe(n.w.shape) + ", " + describe(n.r.shape) +
                       " do not fit") ||
-      !op.require(n.steps * n.directions <= kMaxSteps,
+      !op.require(n.steps <= kMaxSteps / n.directions,
                   "more than " + llvm::Twine(kMaxSteps) + " steps") ||
       !readActivations(op, n, activations))
     return std::nullopt;

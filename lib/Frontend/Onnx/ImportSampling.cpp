@@ -1,5 +1,4 @@
-//===- ImportSampling.cpp - GridSample, AffineGrid
-//-------------------------===//
+//===- ImportSampling.cpp - GridSample, AffineGrid ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An interpolation is a weighted sum of gathers, one per corner of the cell
@@ -29,6 +28,10 @@ static Val clampTo(Operator &op, const Val &x, double low, double high) {
 //===----------------------------------------------------------------------===//
 // GridSample
 //===----------------------------------------------------------------------===//
+
+/// A sampled element is a sum over all corners of its cell, up to 4 a
+/// dimension.
+static constexpr int64_t kMaxSpatial = 3;
 
 namespace {
 enum class Padding { Zeros, Border, Reflection };
@@ -216,6 +219,10 @@ static void importGridSample(Operator &op) {
                       describe(grid.shape) + " do not fit"))
     return;
   int64_t spatial = x.rank() - 2;
+  if (!op.require(spatial <= kMaxSpatial, "more than " +
+                                              llvm::Twine(kMaxSpatial) +
+                                              " spatial dimensions"))
+    return;
   for (int64_t d = 0; d < spatial; ++d)
     if (!op.require(x.shape[2 + d] > 0, "an empty spatial dimension"))
       return;

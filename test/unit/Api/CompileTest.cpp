@@ -73,6 +73,9 @@ TEST(ApiCompile, DevicesAreSharedAndDescribed) {
   EXPECT_EQ(out[2], 3);
   fusec_device_release(device.get(), memory);
   EXPECT_TRUE(
+      failsWith(fusec_device_allocate(device.get(), UINT64_MAX / 2, &memory),
+                FUSEC_OUT_OF_MEMORY, "bytes"));
+  EXPECT_TRUE(
       failsWith(fusec_device_copy_in(device.get(), nullptr, in, 12, nullptr),
                 FUSEC_INVALID_ARGUMENT, "two pointers"));
 

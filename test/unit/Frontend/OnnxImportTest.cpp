@@ -776,6 +776,64 @@ TEST(OnnxImport, AlignedCornersUseTheSizeBeforeRounding) {
   EXPECT_EQ(m.constantResult(), (Ints{0, 2}));
 }
 
+TEST(OnnxImport, HostileNumbersOfOperatorsAreErrors) {
+  // One more than all inputs, counted modulo 2^64.
+  GraphSpec scan = simple({node("Scan", {"", "x"}, {"y"},
+                                {graphAttr("body", GraphSpec().proto()),
+                                 intAttr("num_scan_inputs", -1)})});
+  EXPECT_NE(errorOf(scan, 8).find("unexpected num_scan_inputs"),
+            std::string::npos);
+  // The number of steps in two directions does not fit.
+  GraphSpec rnn;
+  rnn.nodes = {node("RNN", {"x", "w", "r"}, {"y"},
+                    {stringAttr("direction", "bidirectional")})};
+  rnn.inputs = {valueInfo("x", kFloat, {int64_t(1) << 62, 1, 0}),
+                valueInfo("w", kFloat, {2, 4, 0}),
+                valueInfo("r", kFloat, {2, 4, 4})};
+  rnn.outputs = {valueInfo("y", kFloat, {})};
+  EXPECT_NE(errorOf(rnn).find("more than 1024 steps"), std::string::npos);
+  // 4^40 corners.
+  GraphSpec sample;
+  std::vector<int64_t> image(42, 1), grid(42, 1);
+  grid.back() = 40;
+  sample.nodes = {
+      node("GridSample", {"x", "g"}, {"y"}, {stringAttr("mode", "cubic")})};
+  sample.inputs = {valueInfo("x", kFloat, image), valueInfo("g", kFloat, grid)};
+  sample.outputs = {valueInfo("y", kFloat, {})};
+  EXPECT_NE(errorOf(sample, 20).find("more than 3 spatial dimensions"),
+            std::string::npos);
+}
+
+TEST(OnnxImport, EmbeddingMasksHaveRankTwo) {
+  GraphSpec graph;
+  graph.nodes = {node("EmbedLayerNormalization",
+                      {"w", "", "t", "p", "", "s", "b", "m"}, {"y", "n"}, {},
+                      "com.microsoft")};
+  graph.initializers = {i64("m", {1, 1})};
+  graph.inputs = {valueInfo("w", kInt64, {1, 2}),
+                  valueInfo("t", kFloat, {5, 4}),
+                  valueInfo("p", kFloat, {5, 4}), valueInfo("s", kFloat, {4}),
+                  valueInfo("b", kFloat, {4})};
+  graph.outputs = {valueInfo("y", kFloat, {}), valueInfo("n", 6, {})};
+  Proto file = model(graph.proto());
+  file.message(8, Proto().text(1, "com.microsoft").integer(2, 1));
+  EXPECT_NE(import(file).error.find("expected a mask of rank 2, found [2]"),
+            std::string::npos);
+}
+
+TEST(OnnxImport, SoftplusOfRecurrentNetsDoesNotOverflow) {
+  GraphSpec graph;
+  Proto names = Proto().text(1, "activations").text(9, "Softplus");
+  graph.nodes = {node("RNN", {"x", "w", "r"}, {"y"}, {names.integer(20, 8)})};
+  graph.inputs = {valueInfo("x", kFloat, {1, 1, 3}),
+                  valueInfo("w", kFloat, {1, 4, 3}),
+                  valueInfo("r", kFloat, {1, 4, 4})};
+  graph.outputs = {valueInfo("y", kFloat, {})};
+  Imported m = import(model(graph.proto()));
+  ASSERT_TRUE(bool(m.module)) << m.error;
+  EXPECT_EQ(m.count<graph::SoftplusOp>(), 1);
+}
+
 TEST(OnnxImport, EveryRegisteredOperatorSurvivesBareNodes) {
   // No attributes and 0 to 4 inputs of odd shapes: an error or a module.
   std::vector<llvm::StringRef> names = supportedOperators();

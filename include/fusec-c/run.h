@@ -66,9 +66,10 @@ FUSEC_API void fusec_execution_context_free(fusec_execution_context *context);
     neither each other nor inputs, but for an element-wise graph that the
     compiler found to allow it, an output may be an input's memory. Does not
     synchronize, allocate or lock, and is legal while the stream is captured;
-    only the first run with pointers that are not aligned to 16 compiles kernels
-    for them (see fusec_execution_context_prepare_dlpack). INVALID_ARGUMENT names
-    the tensor that does not fit. */
+    only the first run on CUDA with pointers that are not aligned to 16, or with
+    an output that is an input, compiles or allocates (see
+    fusec_execution_context_prepare_dlpack) and fails in a capture.
+    INVALID_ARGUMENT names the tensor that does not fit. */
 FUSEC_API fusec_error *
 fusec_execution_context_run(fusec_execution_context *context,
                             const void *const *inputs, size_t num_inputs,

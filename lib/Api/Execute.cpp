@@ -80,9 +80,9 @@ fusec_execution_context_create(const fusec_executable *executable,
     if (fusec_error *error = requireNotNull(result, "result"))
       return error;
     fusec_execution_options known;
-    if (fusec_error *error =
-            readStruct(options, FUSEC_END_OF(fusec_execution_options, user),
-                       "fusec_execution_options", known))
+    if (fusec_error *error = readStruct(
+            options, FUSEC_END_OF(fusec_execution_options, check_each_step),
+            "fusec_execution_options", known))
       return error;
     runtime::ContextOptions runOptions;
     runOptions.checkEachStep = known.check_each_step != 0;

@@ -138,7 +138,8 @@ class Executable:
 
     def run(self, inputs, outputs, stream=None):
         """Runs on arrays in the order of `inputs` and `outputs`; outputs are
-        written in place. Arrays are on the executable's device; inputs may have strides, outputs are row-major.
+        written in place. Arrays are on the executable's device; inputs may have
+        strides, outputs are row-major.
 
         stream: on CUDA, the stream as an integer (torch's `cuda_stream`,
         CuPy's `ptr`); None is the default stream. The call does not wait;

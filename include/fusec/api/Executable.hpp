@@ -271,8 +271,8 @@ public:
     return ExecutionContext(context);
   }
 
-  /// Enqueues a run on `stream`; see fusec_execution_context_run. No
-  /// synchronization, allocation or lock.
+  /// Enqueues a run on `stream`; see fusec_execution_context_run, also for the
+  /// few runs that compile or allocate.
   Error run(const void *const *inputs, size_t numInputs, void *const *outputs,
             size_t numOutputs, void *stream = nullptr) const {
     return Error(fusec_execution_context_run(get(), inputs, numInputs, outputs,

@@ -123,6 +123,8 @@ TEST(ApiRun, TheCallersWorkspaceIsUsedAndChecked) {
       FUSEC_INVALID_ARGUMENT, "workspace"));
   options.workspace_bytes = bytes;
   options.check_each_step = 1;
+  // As a caller knows the struct that was built with its first version.
+  options.size = offsetof(fusec_execution_options, allocate);
   ASSERT_TRUE(ok(
       fusec_execution_context_create(executable.get(), &options, &execution)));
   std::vector<float> own =

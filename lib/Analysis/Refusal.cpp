@@ -30,6 +30,10 @@ llvm::StringRef fusec::analysis::name(RefusalReason reason) {
     CASE(OutputShapesDiffer);
     CASE(IndexTooComplex);
     CASE(NoSchedule);
+    CASE(LaunchOfItsOwn);
+    CASE(FillsTheMachine);
+    CASE(HoldsMemory);
+    CASE(NothingBeside);
 #undef CASE
   }
   llvm_unreachable("covered switch");
@@ -102,6 +106,20 @@ std::string Refusal::sentence() const {
                          count);
   case RefusalReason::NoSchedule:
     return "no generator builds the region, so its ops run one by one";
+  case RefusalReason::LaunchOfItsOwn:
+    return llvm::formatv("the kernel of {0} has a block size and shared memory "
+                         "of its own",
+                         who);
+  case RefusalReason::FillsTheMachine:
+    return llvm::formatv("the kernel works for {0:f2} us by itself, longer "
+                         "than a launch takes",
+                         number);
+  case RefusalReason::HoldsMemory:
+    return llvm::formatv("{0} bytes of other kernels' values would be kept "
+                         "until all parts have run",
+                         count);
+  case RefusalReason::NothingBeside:
+    return "no other small kernel is independent of this one";
   }
   llvm_unreachable("covered switch");
 }
@@ -146,6 +164,13 @@ std::string Refusal::remedy() const {
     return "merge the reshapes between the two";
   case RefusalReason::NoSchedule:
     return "none in this version: regions of this shape are not built";
+  case RefusalReason::LaunchOfItsOwn:
+    return "none in this version: contractions are launched by themselves";
+  case RefusalReason::FillsTheMachine:
+  case RefusalReason::NothingBeside:
+    return "none: there is no launch to save";
+  case RefusalReason::HoldsMemory:
+    return "move the kernels' producers and readers closer together";
   }
   llvm_unreachable("covered switch");
 }

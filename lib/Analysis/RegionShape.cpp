@@ -146,37 +146,27 @@ RegionVerdict analysis::analyzeRegion(FactTable &facts,
   return RegionBuilder(facts, ops, outputs, limits).run();
 }
 
-/// The ops of `body` in sets without a use between them, each with its outputs.
-static llvm::MapVector<unsigned,
-                       std::pair<SmallVector<Operation *>, SmallVector<Value>>>
-connectedParts(Block &body) {
-  llvm::DenseMap<Operation *, unsigned> ids;
-  SmallVector<unsigned> parent;
-  auto find = [&](unsigned id) {
-    while (parent[id] != id)
-      id = parent[id] = parent[parent[id]];
-    return id;
-  };
-  for (Operation &op : body.without_terminator()) {
-    ids[&op] = parent.size();
-    parent.push_back(parent.size());
-    for (Value operand : op.getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        parent[find(ids[producer])] = find(ids[&op]);
+/// The regions of a launch side by side.
+static RegionVerdict analyzeParts(FactTable &facts,
+                                  ArrayRef<graph::FusionOp> parts,
+                                  const RegionLimits &limits) {
+  RegionForm multi;
+  multi.kind = KernelKind::Multi;
+  for (graph::FusionOp part : parts) {
+    RegionVerdict verdict = analyzeFusion(facts, part, limits);
+    if (!verdict)
+      return verdict;
+    llvm::append_range(multi.ops, verdict->ops);
+    llvm::append_range(multi.outputs, verdict->outputs);
+    multi.parts.push_back(std::move(*verdict));
   }
-  llvm::MapVector<unsigned,
-                  std::pair<SmallVector<Operation *>, SmallVector<Value>>>
-      parts;
-  for (Operation &op : body.without_terminator())
-    parts[find(ids[&op])].first.push_back(&op);
-  for (Value value : body.getTerminator()->getOperands())
-    if (Operation *producer = value.getDefiningOp())
-      parts[find(ids[producer])].second.push_back(value);
-  return parts;
+  return multi;
 }
 
 RegionVerdict analysis::analyzeFusion(FactTable &facts, graph::FusionOp fusion,
                                       const RegionLimits &limits) {
+  if (SmallVector<graph::FusionOp, 0> parts = fusion.getParts(); !parts.empty())
+    return analyzeParts(facts, parts, limits);
   Block &body = fusion.getBody().front();
   SmallVector<Operation *> ops;
   for (Operation &op : body.without_terminator())
@@ -185,23 +175,5 @@ RegionVerdict analysis::analyzeFusion(FactTable &facts, graph::FusionOp fusion,
   for (Value value : body.getTerminator()->getOperands())
     if (value.getDefiningOp())
       results.insert(value);
-  RegionVerdict whole =
-      analyzeRegion(facts, ops, results.getArrayRef(), limits);
-  if (whole)
-    return whole;
-  auto parts = connectedParts(body);
-  if (parts.size() < 2)
-    return whole;
-  RegionForm multi;
-  multi.kind = KernelKind::Multi;
-  multi.ops = ops;
-  for (auto &[id, part] : parts) {
-    RegionVerdict verdict =
-        analyzeRegion(facts, part.first, part.second, limits);
-    if (!verdict)
-      return whole;
-    llvm::append_range(multi.outputs, verdict->outputs);
-    multi.parts.push_back(std::move(*verdict));
-  }
-  return multi;
+  return analyzeRegion(facts, ops, results.getArrayRef(), limits);
 }

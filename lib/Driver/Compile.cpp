@@ -118,6 +118,221 @@ static llvm::Error checkStaticShapes(func::FuncOp function) {
   return result;
 }
 
+namespace {
+/// A region on its way to a thread program.
+struct LoweredRegion {
+  graph::FusionOp fusion;
+  bool isWide = false;
+  tile::KernelOp tile;
+  simt::KernelOp simt;
+};
+
+/// The regions of one launch; several share it as parts.
+using LoweredLaunch = SmallVector<LoweredRegion, 1>;
+
+/// Turns regions into block programs.
+class RegionLowering {
+public:
+  RegionLowering(ModuleOp kernels, const CompileOptions &options,
+                 Compilation &result)
+      : kernels(kernels), options{options.target, options.numerics},
+        result(result) {}
+
+  /// Lowers all regions of `function`; a region that no schedule reaches runs
+  /// as one kernel per op.
+  LogicalResult run(func::FuncOp function, DiagnosticCollector &diagnostics);
+  std::vector<LoweredLaunch> launches;
+
+private:
+  FailureOr<LoweredRegion> lower(graph::FusionOp fusion,
+                                 const analysis::RegionForm &form,
+                                 const TileOptions &tileOptions);
+  void addLaunch(LoweredRegion region, const analysis::RegionForm &form);
+  SmallVector<graph::FusionOp> lowerParts(graph::FusionOp fusion);
+
+  ModuleOp kernels;
+  TileOptions options;
+  Compilation &result;
+  analysis::FactTable facts;
+  unsigned numKernels = 0;
+};
+} // namespace
+
+FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
+                                               const analysis::RegionForm &form,
+                                               const TileOptions &tileOptions) {
+  std::string name = "kernel" + std::to_string(numKernels);
+  FailureOr<tile::KernelOp> kernel =
+      lowerRegion(fusion, form, tileOptions, kernels, name);
+  if (failed(kernel))
+    return failure();
+  ++numKernels;
+  return LoweredRegion{fusion, needsWideOffsets(fusion, form), *kernel, {}};
+}
+
+void RegionLowering::addLaunch(LoweredRegion region,
+                               const analysis::RegionForm &form) {
+  result.kernels.push_back(summarize(region.fusion, form));
+  result.kernels.back().microseconds =
+      analysis::CostModel(options.target).estimate(facts, form).total();
+  launches.push_back({std::move(region)});
+}
+
+/// Lowers the parts of a launch for one number of threads, the largest that any
+/// asks for. Returns the parts that cannot share it.
+SmallVector<graph::FusionOp>
+RegionLowering::lowerParts(graph::FusionOp fusion) {
+  facts = analysis::FactTable();
+  LoweredLaunch launch;
+  SmallVector<graph::FusionOp> apart;
+  SmallVector<analysis::RegionVerdict> forms;
+  int64_t threads = 0;
+  for (graph::FusionOp part : fusion.unpack()) {
+    analysis::RegionVerdict form = analysis::analyzeFusion(facts, part);
+    FailureOr<LoweredRegion> region = failure();
+    if (form && form->kind != analysis::KernelKind::Contraction)
+      region = lower(part, *form, options);
+    if (failed(region)) {
+      apart.push_back(part);
+      continue;
+    }
+    threads = std::max<int64_t>(threads, region->tile.getThreads());
+    launch.push_back(std::move(*region));
+    forms.push_back(std::move(form));
+  }
+  auto record = [&](bool asLaunch) {
+    if (apart.empty() || result.decisions.kernels.empty())
+      return;
+    analysis::Refusal why{analysis::RefusalReason::LaunchOfItsOwn,
+                          &apart.front().getBody().front().front()};
+    if (asLaunch)
+      fusion::recordApart(result.decisions, launches.size() - 1, apart, why,
+                          options.target);
+    else
+      fusion::recordSplit(result.decisions, launches.size(), apart, why,
+                          options.target);
+  };
+  if (launch.size() < 2) {
+    if (!launch.empty())
+      addLaunch(std::move(launch.front()), *forms.front());
+    record(!launch.empty());
+    return apart;
+  }
+  TileOptions shared = options;
+  shared.threads = threads;
+  LoweredLaunch joint;
+  KernelSummary summary;
+  for (auto [region, form] : llvm::zip(launch, forms)) {
+    region.tile.erase();
+    FailureOr<LoweredRegion> again = lower(region.fusion, *form, shared);
+    if (failed(again) || int64_t(again->tile.getThreads()) != threads) {
+      if (succeeded(again))
+        again->tile.erase();
+      apart.push_back(region.fusion);
+      continue;
+    }
+    KernelSummary one = summarize(region.fusion, *form);
+    summary.kind = one.kind;
+    llvm::append_range(summary.ops, one.ops);
+    summary.bytes += one.bytes;
+    analysis::CostEstimate cost =
+        analysis::CostModel(options.target).estimate(facts, *form);
+    summary.microseconds +=
+        cost.total() - (summary.parts++ ? cost.launchTime : 0);
+    joint.push_back(std::move(*again));
+  }
+  if (joint.empty()) {
+    record(false);
+    return apart;
+  }
+  if (summary.parts > 1)
+    summary.kind = analysis::KernelKind::Multi;
+  result.kernels.push_back(std::move(summary));
+  launches.push_back(std::move(joint));
+  record(true);
+  return apart;
+}
+
+LogicalResult RegionLowering::run(func::FuncOp function,
+                                  DiagnosticCollector &diagnostics) {
+  SmallVector<graph::FusionOp> pending(
+      function.getBody().getOps<graph::FusionOp>());
+  std::reverse(pending.begin(), pending.end());
+  while (!pending.empty()) {
+    graph::FusionOp fusion = pending.pop_back_val();
+    if (!fusion.getParts().empty()) {
+      SmallVector<graph::FusionOp> apart = lowerParts(fusion);
+      diagnostics.clear();
+      pending.append(apart.rbegin(), apart.rend());
+      continue;
+    }
+    analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
+    analysis::Refusal why{analysis::RefusalReason::NoSchedule,
+                          fusion.getOperation()};
+    if (!form) {
+      why = form.refusal();
+      fusion.emitOpError() << "is not one kernel: " << why.sentence();
+    } else if (FailureOr<LoweredRegion> region = lower(fusion, *form, options);
+               succeeded(region)) {
+      addLaunch(std::move(*region), *form);
+      continue;
+    }
+    if (llvm::hasSingleElement(fusion.getBody().front().without_terminator()))
+      return failure();
+    // One kernel per op in its place, and the decisions say so.
+    diagnostics.clear();
+    facts = analysis::FactTable();
+    SmallVector<graph::FusionOp> parts = splitRegion(fusion);
+    if (!result.decisions.kernels.empty())
+      fusion::recordSplit(result.decisions, launches.size(), parts, why,
+                          options.target);
+    pending.append(parts.rbegin(), parts.rend());
+  }
+  return success();
+}
+
+/// Thread programs of all regions, in place of their block programs.
+static LogicalResult lowerToThreads(std::vector<LoweredLaunch> &launches) {
+  for (LoweredLaunch &launch : launches)
+    for (LoweredRegion &region : launch) {
+      FailureOr<simt::KernelOp> kernel =
+          lowerTileKernel(region.tile, region.isWide);
+      if (failed(kernel))
+        return failure();
+      region.simt = *kernel;
+      region.tile.erase();
+    }
+  return success();
+}
+
+/// Text and launch of regions that share a launch, or of one alone.
+static LogicalResult emitLaunch(const LoweredLaunch &launch,
+                                ProgramBuilder &program,
+                                KernelSummary &summary) {
+  if (launch.size() == 1) {
+    const LoweredRegion &region = launch.front();
+    FailureOr<runtime::Kernel> text = cuda::emitKernel(region.simt);
+    if (failed(text))
+      return failure();
+    summary.kernel = program.addKernel(std::move(*text));
+    program.addLaunch(region.fusion, region.simt, summary.kernel,
+                      cuda::dynamicSharedBytes(region.simt));
+    return success();
+  }
+  SmallVector<graph::FusionOp> fusions;
+  SmallVector<simt::KernelOp> threads;
+  for (const LoweredRegion &region : launch) {
+    fusions.push_back(region.fusion);
+    threads.push_back(region.simt);
+  }
+  FailureOr<cuda::JointKernel> joint = cuda::emitJointKernel(threads);
+  if (failed(joint))
+    return failure();
+  summary.kernel = program.addKernel(joint->kernel);
+  program.addJointLaunch(fusions, threads, *joint, summary.kernel);
+  return success();
+}
+
 llvm::Expected<Compilation> driver::compile(ModuleOp module,
                                             const CompileOptions &options,
                                             const StageObserver &observer) {
@@ -145,56 +360,20 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
                     tensor::TensorDialect, tile::TileDialect>();
   DiagnosticCollector diagnostics(module.getContext());
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  analysis::FactTable facts;
   Compilation result;
   result.decisions = std::move(*decisions);
-  TileOptions tileOptions{options.target, options.numerics};
-  SmallVector<graph::FusionOp> fusions;
-  SmallVector<bool> wide;
-  SmallVector<graph::FusionOp> pending(
-      entry->getBody().getOps<graph::FusionOp>());
-  std::reverse(pending.begin(), pending.end());
-  while (!pending.empty()) {
-    graph::FusionOp fusion = pending.pop_back_val();
-    analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
-    analysis::Refusal why{analysis::RefusalReason::NoSchedule,
-                          fusion.getOperation()};
-    std::string name = "kernel" + std::to_string(fusions.size());
-    if (!form) {
-      why = form.refusal();
-      fusion.emitOpError() << "is not one kernel: " << why.sentence();
-    } else if (succeeded(
-                   lowerRegion(fusion, *form, tileOptions, *kernels, name))) {
-      result.kernels.push_back(summarize(fusion, *form));
-      result.kernels.back().microseconds =
-          analysis::CostModel(options.target).estimate(facts, *form).total();
-      fusions.push_back(fusion);
-      wide.push_back(needsWideOffsets(fusion, *form));
-      continue;
-    }
-    if (llvm::hasSingleElement(fusion.getBody().front().without_terminator()))
-      return diagnostics.take("a region has no schedule");
-    // One kernel per op in its place, and the decisions say so.
-    diagnostics.clear();
-    facts = analysis::FactTable();
-    SmallVector<graph::FusionOp> parts = splitRegion(fusion);
-    if (!result.decisions.kernels.empty())
-      fusion::recordSplit(result.decisions, fusions.size(), parts, why,
-                          options.target);
-    pending.append(parts.rbegin(), parts.rend());
-  }
+  RegionLowering lowering(*kernels, options, result);
+  if (failed(lowering.run(*entry, diagnostics)))
+    return diagnostics.take("a region has no schedule");
   if (failed(cleanUpTiles(*kernels)))
     return diagnostics.take("a block program is not valid");
   observe(Stage::Tile, *kernels);
-  SmallVector<tile::KernelOp> tiles(kernels->getOps<tile::KernelOp>());
   SmallVector<InPlaceValue> inPlace;
-  for (auto [fusion, kernel] : llvm::zip(fusions, tiles))
-    llvm::append_range(inPlace, findInPlace(fusion, kernel));
-  for (auto [isWide, kernel] : llvm::zip(wide, tiles)) {
-    if (failed(lowerTileKernel(kernel, isWide)))
-      return diagnostics.take("a block program has no thread code");
-    kernel.erase();
-  }
+  for (const LoweredLaunch &launch : lowering.launches)
+    for (const LoweredRegion &region : launch)
+      llvm::append_range(inPlace, findInPlace(region.fusion, region.tile));
+  if (failed(lowerToThreads(lowering.launches)))
+    return diagnostics.take("a block program has no thread code");
   if (failed(cleanUpThreads(*kernels)))
     return diagnostics.take("a thread program is not valid");
   observe(Stage::Simt, *kernels);
@@ -202,16 +381,9 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
   ProgramBuilder program(result.program);
   if (llvm::Error error = program.begin(*entry))
     return error;
-  SmallVector<simt::KernelOp> threads(kernels->getOps<simt::KernelOp>());
-  for (auto [fusion, kernel, summary] :
-       llvm::zip(fusions, threads, result.kernels)) {
-    FailureOr<runtime::Kernel> text = cuda::emitKernel(kernel);
-    if (failed(text))
+  for (auto [launch, summary] : llvm::zip(lowering.launches, result.kernels))
+    if (failed(emitLaunch(launch, program, summary)))
       return diagnostics.take("a thread program has no text");
-    summary.kernel = program.addKernel(std::move(*text));
-    program.addLaunch(fusion, kernel, summary.kernel,
-                      cuda::dynamicSharedBytes(kernel));
-  }
   for (const InPlaceValue &pair : inPlace)
     program.addAlias(pair.argument, pair.result);
   if (llvm::Error error = program.finish(*entry))

@@ -111,10 +111,8 @@ void ProgramBuilder::addLaunch(graph::FusionOp fusion, simt::KernelOp kernel,
   launch.dynamicSharedBytes = dynamicSharedBytes;
   for (auto [i, size] : llvm::enumerate(kernel.getGrid()))
     launch.grid[i] = static_cast<uint32_t>(size);
-  for (Value input : fusion.getInputs())
-    launch.args.push_back(buffers.lookup(input));
-  for (Value result : fusion.getResults())
-    launch.args.push_back(buffers.lookup(result));
+  for (BufferRef buffer : buffersOf(fusion))
+    launch.args.push_back(buffer);
   uint8_t bytes = kernel.getWideOffsets() ? 8 : 4;
   for (int64_t extent : kernel.getExtents())
     launch.args.push_back(runtime::ScalarArg{extent, bytes});
@@ -125,6 +123,47 @@ void ProgramBuilder::addAlias(BlockArgument argument, Value result) {
   BufferRef to = buffers.lookup(result);
   if (to.space == Space::Output)
     program.aliases.push_back({argument.getArgNumber(), to.index});
+}
+
+SmallVector<BufferRef> ProgramBuilder::buffersOf(graph::FusionOp fusion) {
+  SmallVector<BufferRef> result;
+  for (Value input : fusion.getInputs())
+    result.push_back(buffers.lookup(input));
+  for (Value value : fusion.getResults())
+    result.push_back(buffers.lookup(value));
+  return result;
+}
+
+void ProgramBuilder::addJointLaunch(ArrayRef<graph::FusionOp> fusions,
+                                    ArrayRef<simt::KernelOp> kernels,
+                                    const cuda::JointKernel &joint,
+                                    uint32_t index) {
+  using runtime::ScalarArg;
+  runtime::TableArg table;
+  int64_t blocks = 0;
+  for (unsigned part : joint.order) {
+    table.fields.push_back(ScalarArg{blocks, 4});
+    simt::KernelOp kernel = kernels[part];
+    int64_t grid = 1;
+    for (int64_t size : kernel.getGrid())
+      grid *= size;
+    blocks += grid;
+  }
+  for (unsigned part : joint.order) {
+    simt::KernelOp kernel = kernels[part];
+    for (BufferRef buffer : buffersOf(fusions[part]))
+      table.fields.push_back(buffer);
+    for (int64_t extent : kernel.getExtents())
+      table.fields.push_back(ScalarArg{extent, 8});
+    if (joint.usesGrid[part])
+      for (int64_t size : kernel.getGrid().take_front(2))
+        table.fields.push_back(ScalarArg{size, 8});
+  }
+  runtime::Launch launch;
+  launch.kernel = index;
+  launch.grid[0] = static_cast<uint32_t>(blocks);
+  launch.args.push_back(std::move(table));
+  program.steps.push_back(std::move(launch));
 }
 
 llvm::Error ProgramBuilder::finish(func::FuncOp function) {
@@ -142,6 +181,7 @@ KernelSummary driver::summarize(graph::FusionOp fusion,
                                 const analysis::RegionForm &form) {
   KernelSummary summary;
   summary.kind = form.kind;
+  summary.parts = 1;
   for (Operation *op : form.ops)
     if (!isa<graph::ConstantOp>(op))
       summary.ops.push_back(op->getName().getStringRef().str());

@@ -4,8 +4,9 @@
 #ifndef FUSEC_LIB_DRIVER_PROGRAMBUILDER_H
 #define FUSEC_LIB_DRIVER_PROGRAMBUILDER_H
 
-#include "fusec/Driver/Compile.h"
 #include "fusec/Dialect/Simt/IR/Simt.h"
+#include "fusec/Driver/Compile.h"
+#include "fusec/Target/CUDA/CudaEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -25,6 +26,11 @@ public:
   /// of `kernel`.
   void addLaunch(graph::FusionOp fusion, simt::KernelOp kernel, uint32_t index,
                  uint32_t dynamicSharedBytes = 0);
+  /// Adds the launch of several regions by kernel `index`, made by
+  /// `emitJointKernel` of `kernels`, which are parallel to `fusions`.
+  void addJointLaunch(llvm::ArrayRef<graph::FusionOp> fusions,
+                      llvm::ArrayRef<simt::KernelOp> kernels,
+                      const cuda::JointKernel &joint, uint32_t index);
   /// Lets a result that is an output be the memory of `argument`.
   void addAlias(mlir::BlockArgument argument, mlir::Value result);
   /// Copies for results that no launch writes in place; plans the workspace.
@@ -32,6 +38,8 @@ public:
 
 private:
   llvm::Error addConstant(graph::ConstantOp op);
+  /// The buffers of inputs and results, in order.
+  llvm::SmallVector<runtime::BufferRef> buffersOf(graph::FusionOp fusion);
 
   runtime::Program &program;
   llvm::DenseMap<mlir::Value, runtime::BufferRef> buffers;

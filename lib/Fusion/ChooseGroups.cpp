@@ -20,6 +20,10 @@ static constexpr double kPrologueWeight = 0.5;
 static constexpr unsigned kSmallGroup = 96;
 /// Pairs of readers of one value that are tried for horizontal merging.
 static constexpr unsigned kMaxSiblings = 64;
+/// Where launches are shared, so many readers of a small value are better parts
+/// with one text than a text that grows with their number.
+static constexpr unsigned kManyReaders = 8;
+static constexpr double kMuchLarger = 8;
 
 GroupChooser::GroupChooser(PlanGraph &plan, analysis::FactTable &facts,
                            const FormGroupsOptions &options)
@@ -74,13 +78,35 @@ void GroupChooser::pushEdges() {
   }
 }
 
+bool GroupChooser::isSmallForMany(Value value, ArrayRef<unsigned> readers,
+                                  bool isCopied) {
+  // What each reader computes for itself is no read at all.
+  double small = isCopied
+                     ? 0
+                     : analysis::pointCount(
+                           cast<RankedTensorType>(value.getType()).getShape());
+  llvm::SmallDenseSet<unsigned, 16> distinct;
+  for (unsigned id : readers)
+    if (analysis::pointCount(plan.nodes[id].facts->loops) >=
+        kMuchLarger * small)
+      distinct.insert(plan.groups.find(id));
+  return distinct.size() > kManyReaders;
+}
+
 void GroupChooser::pushSiblings() {
   llvm::MapVector<Value, SmallVector<unsigned, 4>> readers;
-  for (auto [id, node] : llvm::enumerate(plan.nodes))
+  llvm::DenseSet<Operation *> copied;
+  for (auto [id, node] : llvm::enumerate(plan.nodes)) {
+    if (node.isCopy)
+      copied.insert(node.op);
     if (node.facts)
       for (Value operand : node.op->getOperands())
         readers[operand].push_back(id);
+  }
   for (auto &[value, ids] : readers) {
+    if (options.horizontal &&
+        isSmallForMany(value, ids, copied.contains(value.getDefiningOp())))
+      continue;
     double saving = options.target.launchMicroseconds +
                     model.memoryTime(analysis::tensorBytes(value.getType()));
     unsigned pairs = 0;
@@ -177,18 +203,6 @@ bool GroupChooser::isLegal(const Union &all) {
 bool GroupChooser::acceptsCopies(unsigned id) {
   const Group &group = groups[plan.groups.find(id)];
   return !group.isOpaque && !group.hasSearch;
-}
-
-bool GroupChooser::fitsTogether(unsigned a, unsigned b) {
-  const Group &x = groups[plan.groups.find(a)],
-              &y = groups[plan.groups.find(b)];
-  return x.numOps + y.numOps <= options.maxOps &&
-         x.numBuffers + y.numBuffers <= options.maxBuffers;
-}
-
-unsigned GroupChooser::forceMerge(unsigned a, unsigned b) {
-  mergeGroups(plan.groups.find(a), plan.groups.find(b));
-  return plan.groups.find(a);
 }
 
 double GroupChooser::timeOf(unsigned id) {

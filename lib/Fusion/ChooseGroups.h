@@ -41,10 +41,6 @@ public:
   bool isLegal(const Union &all);
   /// Whether a group may take further ops: not a kernel of its own.
   bool acceptsCopies(unsigned group);
-  /// Whether two groups side by side keep the bounds on ops and buffers.
-  bool fitsTogether(unsigned a, unsigned b);
-  /// Merges two groups that stay separate parts of one kernel.
-  unsigned forceMerge(unsigned a, unsigned b);
   const FormGroupsOptions &getOptions() const { return options; }
   /// Time that fusing the edge can save at most, µs.
   double edgeSaving(unsigned producer, unsigned consumer) const;
@@ -90,6 +86,10 @@ private:
   void push(Pair pair);
   void pushEdges();
   void pushSiblings();
+  /// True if many groups read `value`, which is much smaller than their loops or
+  /// `isCopied` into each of them.
+  bool isSmallForMany(mlir::Value value, llvm::ArrayRef<unsigned> readers,
+                      bool isCopied);
   void drain();
   void attempt(Pair pair);
   void refuse(const Pair &pair, analysis::Refusal why);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Fusion/FormGroups.h"
 #include "ChooseGroups.h"
-#include "OutlineGroups.h"
+#include "PackSiblings.h"
 #include "RefineGroups.h"
 
 using namespace mlir;
@@ -42,24 +42,30 @@ KernelDecision fusion::describeKernel(analysis::FactTable &facts,
     kernel.kind = form->kind;
     kernel.numOps = form->ops.size();
     kernel.cost = analysis::CostModel(target).estimate(facts, *form);
+    for (auto [part, partForm] : llvm::zip(fusion.getParts(), form->parts))
+      kernel.parts.push_back(
+          {part.getLoc(), partForm.kind, unsigned(partForm.ops.size())});
   }
   return kernel;
 }
 
 /// Replaces group names in `decisions` by kernel numbers and describes kernels.
-static void recordKernels(Block &block, ArrayRef<OutlinedGroup> outlined,
+static void recordKernels(Block &block, ArrayRef<PlannedKernel> planned,
                           const FormGroupsOptions &options,
                           FusionDecisions &decisions) {
-  llvm::DenseMap<Operation *, unsigned> groupOf;
-  for (const OutlinedGroup &group : outlined)
-    groupOf[group.fusion] = group.group;
+  llvm::DenseMap<Operation *, const PlannedKernel *> planOf;
+  for (const PlannedKernel &plan : planned)
+    planOf[plan.fusion] = &plan;
   llvm::DenseMap<unsigned, unsigned> kernelOf;
   analysis::FactTable facts;
   for (auto fusion : block.getOps<graph::FusionOp>()) {
-    auto group = groupOf.find(fusion);
-    if (group != groupOf.end())
-      kernelOf[group->second] = decisions.kernels.size();
     decisions.kernels.push_back(describeKernel(facts, fusion, options.target));
+    auto plan = planOf.find(fusion);
+    if (plan == planOf.end())
+      continue;
+    for (unsigned group : plan->second->groups)
+      kernelOf[group] = decisions.kernels.size() - 1;
+    decisions.kernels.back().alone = plan->second->alone;
   }
   auto resolve = [&](std::optional<unsigned> &kernel) {
     auto it = kernelOf.find(*kernel);
@@ -81,8 +87,6 @@ FusionDecisions fusion::formGroups(FunctionOpInterface function,
   PlanGraph plan(block, facts);
   GroupChooser chooser(plan, facts, options);
   chooser.run();
-  if (options.horizontal)
-    packSmallGroups(plan, chooser, options);
   unsigned copied = plan.nodes.size() - plan.numOps;
   recomputeCheapValues(plan, chooser, plan.numOps - copied);
   recordEdges(plan, chooser, decisions);
@@ -97,7 +101,13 @@ FusionDecisions fusion::formGroups(FunctionOpInterface function,
     for (Operation &op : group.fusion.getBody().front().without_terminator())
       inKernels += !op.hasTrait<OpTrait::ConstantLike>();
   decisions.clonedOps = inKernels > numFusible ? inKernels - numFusible : 0;
-  recordKernels(block, outlined, options, decisions);
+  std::vector<PlannedKernel> planned;
+  if (options.horizontal)
+    planned = packSiblings(block, outlined, options);
+  else
+    for (const OutlinedGroup &group : outlined)
+      planned.push_back({group.fusion, {group.group}});
+  recordKernels(block, planned, options, decisions);
   return decisions;
 }
 

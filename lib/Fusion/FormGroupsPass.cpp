@@ -22,6 +22,17 @@ static void printDecisions(const FusionDecisions &decisions) {
         "{0} kernel of {1} ops, {2} inputs, {3} outputs",
         analysis::name(kernel.kind), kernel.numOps, kernel.numInputs,
         kernel.numOutputs);
+  for (const KernelDecision &kernel : decisions.kernels) {
+    for (const PartDecision &part : kernel.parts)
+      emitRemark(part.loc) << llvm::formatv("part of a launch: {0} of {1} ops",
+                                            analysis::name(part.kind),
+                                            part.numOps)
+                                  .str();
+    if (kernel.alone)
+      emitRemark(kernel.loc)
+          << "alone in its launch (" << analysis::name(kernel.alone->reason)
+          << "): " << kernel.alone->sentence();
+  }
   for (const EdgeDecision &edge : decisions.edges) {
     if (edge.fused || !edge.refusal || !edge.consumer.loc)
       continue;

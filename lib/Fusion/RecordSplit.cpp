@@ -39,11 +39,53 @@ void fusion::recordSplit(FusionDecisions &decisions, unsigned kernel,
         parts, [&](graph::FusionOp fusion) { return holds(fusion, op); });
     *number += part == parts.end() ? 0 : part - parts.begin();
   };
+  // Parts of a shared launch keep what is fused inside of them.
+  bool areOps = llvm::all_of(parts, [](graph::FusionOp part) {
+    return llvm::hasSingleElement(part.getBody().front().without_terminator());
+  });
   for (EdgeDecision &edge : decisions.edges) {
-    if (edge.fused && edge.producerKernel == kernel) {
+    bool wasHere = edge.fused && edge.producerKernel == kernel;
+    renumber(edge.producerKernel, edge.producer);
+    renumber(edge.consumerKernel, edge.consumer);
+    if (wasHere && (areOps || edge.producerKernel != edge.consumerKernel)) {
       edge.fused = false;
       edge.refusal = why;
     }
+  }
+}
+
+void fusion::recordApart(FusionDecisions &decisions, unsigned kernel,
+                         ArrayRef<graph::FusionOp> apart,
+                         const analysis::Refusal &why,
+                         const TargetInfo &target) {
+  analysis::FactTable facts;
+  std::vector<KernelDecision> described;
+  std::vector<PartDecision> &staying = decisions.kernels[kernel].parts;
+  for (graph::FusionOp part : apart) {
+    described.push_back(describeKernel(facts, part, target));
+    described.back().alone = why;
+    auto it = llvm::find_if(staying, [&](const PartDecision &other) {
+      return other.loc == part.getLoc();
+    });
+    if (it != staying.end())
+      staying.erase(it);
+  }
+  decisions.kernels.insert(decisions.kernels.begin() + kernel + 1,
+                           described.begin(), described.end());
+  auto renumber = [&](std::optional<unsigned> &number,
+                      const analysis::OpRef &op) {
+    if (!number || *number < kernel)
+      return;
+    if (*number > kernel) {
+      *number += apart.size();
+      return;
+    }
+    const auto *part = llvm::find_if(
+        apart, [&](graph::FusionOp fusion) { return holds(fusion, op); });
+    if (part != apart.end())
+      *number += 1 + (part - apart.begin());
+  };
+  for (EdgeDecision &edge : decisions.edges) {
     renumber(edge.producerKernel, edge.producer);
     renumber(edge.consumerKernel, edge.consumer);
   }

@@ -12,9 +12,6 @@ using namespace fusec::fusion;
 /// presets (about 25 instructions per 4-byte element).
 static constexpr unsigned kMaxSliceOps = 8;
 static constexpr int64_t kMaxSliceCost = 32;
-/// Parts of one launch, and the traffic below which a kernel is mostly launch.
-static constexpr unsigned kMaxParts = 64;
-static constexpr double kSmallGroupBytes = 256 * 1024;
 
 namespace {
 
@@ -161,34 +158,4 @@ unsigned Recomputer::run() {
 unsigned fusion::recomputeCheapValues(PlanGraph &plan, GroupChooser &chooser,
                                       unsigned budget) {
   return Recomputer(plan, chooser, budget).run();
-}
-
-/// Bytes that the values of a group occupy: an upper bound of its traffic.
-static double bytesOf(PlanGraph &plan, unsigned group) {
-  double bytes = 0;
-  for (unsigned member : plan.groups.members(group))
-    for (Type type : plan.nodes[member].op->getResultTypes())
-      bytes += analysis::tensorBytes(type);
-  return bytes;
-}
-
-unsigned fusion::packSmallGroups(PlanGraph &plan, GroupChooser &chooser,
-                                 const FormGroupsOptions &options) {
-  unsigned merges = 0, parts = 0;
-  std::optional<unsigned> pack;
-  for (unsigned group : plan.groups.sortedGroups()) {
-    if (plan.groups.find(group) != group || !chooser.acceptsCopies(group) ||
-        bytesOf(plan, group) > kSmallGroupBytes)
-      continue;
-    if (pack && parts < kMaxParts && chooser.fitsTogether(*pack, group) &&
-        !llvm::is_contained(plan.groups.successors(*pack), group) &&
-        plan.groups.checkMerge(*pack, group) == GroupGraph::MergeCheck::Ok) {
-      pack = chooser.forceMerge(*pack, group);
-      ++parts, ++merges;
-      continue;
-    }
-    pack = group;
-    parts = 1;
-  }
-  return merges;
 }

@@ -1,8 +1,8 @@
 //===- RefineGroups.h - steps after the greedy choice -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to lib/Fusion. Two optional improvements of a chosen partition; each
-// keeps it legal and acyclic.
+// Private to lib/Fusion. An improvement of a chosen partition that keeps it
+// legal and acyclic.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_FUSION_REFINEGROUPS_H
 #define FUSEC_LIB_FUSION_REFINEGROUPS_H
@@ -21,11 +21,6 @@ namespace fusec::fusion {
 /// At most `budget` ops are copied. Returns the number of copies.
 unsigned recomputeCheapValues(PlanGraph &plan, GroupChooser &chooser,
                               unsigned budget);
-
-/// Puts small groups that do not depend on each other side by side, so that
-/// they share a launch (KernelKind::Multi). Returns the number of merges.
-unsigned packSmallGroups(PlanGraph &plan, GroupChooser &chooser,
-                         const FormGroupsOptions &options);
 
 } // namespace fusec::fusion
 

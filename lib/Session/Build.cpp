@@ -76,7 +76,10 @@ session::compileForHost(Model &model, const driver::CompileOptions &options) {
   if (llvm::Error error = driver::simplifyGraph(*model.module))
     return withClass(ErrorClass::Unsupported, std::move(error));
   countOps(*model.module, result.summary);
-  auto decisions = driver::planGraph(*model.module, options);
+  // A launch on the host costs nothing that sharing it could save.
+  driver::CompileOptions planOptions = options;
+  planOptions.horizontal = false;
+  auto decisions = driver::planGraph(*model.module, planOptions);
   if (!decisions)
     return withClass(ErrorClass::Unsupported, decisions.takeError());
   result.compilation.decisions = std::move(*decisions);

@@ -43,6 +43,12 @@ static Object kernelJson(const fusion::KernelDecision &kernel,
                 {"read_bytes", kernel.cost.readBytes},
                 {"written_bytes", kernel.cost.writtenBytes},
                 {"microseconds", kernel.cost.total()}};
+  if (!kernel.parts.empty())
+    object["parts"] = kernel.parts.size();
+  if (kernel.alone) {
+    object["alone_reason"] = analysis::name(kernel.alone->reason);
+    object["alone_why"] = jsonText(kernel.alone->sentence());
+  }
   if (summary) {
     Array ops;
     for (const std::string &op : summary->ops)

@@ -9,6 +9,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+
 using namespace fusec;
 using namespace fusec::tool;
 using fusion::EdgeDecision;
@@ -61,6 +63,31 @@ static void printUnfused(const Explanation &e) {
                                  opList(kernel.ops).c_str());
 }
 
+/// "100 pointwise of 15 ops, 1 row of 3 ops".
+static std::string partList(llvm::ArrayRef<fusion::PartDecision> parts) {
+  std::map<std::string, unsigned> counts;
+  for (const fusion::PartDecision &part : parts)
+    ++counts[analysis::name(part.kind).str() + " of " +
+             std::to_string(part.numOps) + " ops"];
+  std::string text;
+  for (const auto &[part, count] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + part;
+  return text;
+}
+
+/// The reasons why kernels share no launch, each with its kernels.
+static void printAlone(const Explanation &e) {
+  std::map<std::string, std::string> reasons;
+  for (auto [i, kernel] : llvm::enumerate(e.decisions.kernels))
+    if (kernel.alone)
+      reasons[kernel.alone->sentence()] += " " + std::to_string(i);
+  if (reasons.empty())
+    return;
+  llvm::outs() << "\nkernels that share no launch:\n";
+  for (const auto &[reason, kernels] : reasons)
+    llvm::outs() << " " << kernels << ": " << reason << '\n';
+}
+
 static void printKernels(const Explanation &e) {
   if (e.decisions.kernels.empty())
     return printUnfused(e);
@@ -77,6 +104,8 @@ static void printKernels(const Explanation &e) {
     os << '\n';
     if (kernel.split)
       os << "       by itself: " << kernel.split->sentence() << '\n';
+    if (!kernel.parts.empty())
+      os << "       parts: " << partList(kernel.parts) << '\n';
   }
   os << llvm::format("  total %.2f us\n", e.decisions.estimatedMicroseconds());
 }
@@ -176,6 +205,7 @@ static llvm::Expected<ExitCode> explain(const Arguments &arguments) {
     llvm::outs() << toText(e->summary) << '\n';
   printKernels(*e);
   printEdges(*e);
+  printAlone(*e);
   if (!e->failure.empty())
     llvm::outs() << "\nthis is a plan only, it has no code yet: " << e->failure
                  << '\n';

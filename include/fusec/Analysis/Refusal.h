@@ -56,6 +56,15 @@ enum class RefusalReason : uint8_t {
   IndexTooComplex,
   /// The region is legal, but no generator builds it.
   NoSchedule,
+  /// Side by side only: the op's kernel has block size and shared memory of its
+  /// own.
+  LaunchOfItsOwn,
+  /// Side by side only: the kernel alone takes `number` µs, more than a launch.
+  FillsTheMachine,
+  /// Side by side only: values of `number` bytes would live longer.
+  HoldsMemory,
+  /// Side by side only: no small kernel is independent of this one.
+  NothingBeside,
 };
 
 /// Which op a refusal speaks of. Outlives the op, which fusing erases.

@@ -182,8 +182,8 @@ RegionVerdict analyzeRegion(FactTable &facts,
                             llvm::ArrayRef<mlir::Value> outputs,
                             const RegionLimits &limits = {});
 
-/// The shape of the kernel in a `graph.fusion`. Independent parts that have no
-/// common spine give a Multi region.
+/// The shape of the kernel in a `graph.fusion`; one with parts is Multi, its
+/// `parts` in the order of FusionOp::getParts.
 RegionVerdict analyzeFusion(FactTable &facts, graph::FusionOp fusion,
                             const RegionLimits &limits = {});
 

@@ -24,6 +24,10 @@ enum class NumericsMode : uint8_t {
 struct TileOptions {
   TargetInfo target;
   NumericsMode numerics = NumericsMode::Default;
+  /// Threads of a block (a power of two, at least what the schedule takes by
+  /// itself), for a region that shares its launch; 0: the schedule's choice.
+  /// Schedules whose tile fixes the number of threads ignore it.
+  int64_t threads = 0;
 };
 
 /// Builds the block program of `fusion`, whose shape is `form`, at the end of

@@ -18,9 +18,8 @@ struct CompileOptions {
   NumericsMode numerics = NumericsMode::Default;
   /// Off: one kernel per graph op.
   bool fuse = true;
-  /// Let the planner put unrelated small regions side by side. No schedule
-  /// builds them yet: such a region runs as one kernel per op.
-  bool horizontal = false;
+  /// Let the planner put small independent regions side by side in one launch.
+  bool horizontal = true;
 };
 
 /// A point of the pipeline at which IR can be looked at.
@@ -41,6 +40,8 @@ using StageObserver = std::function<void(Stage, mlir::Operation *)>;
 /// One kernel of the result and where it comes from.
 struct KernelSummary {
   analysis::KernelKind kind = analysis::KernelKind::Pointwise;
+  /// Regions side by side in the launch.
+  unsigned parts = 0;
   /// Ops of the region.
   std::vector<std::string> ops;
   /// Bytes of inputs and outputs of one launch, each counted once.

@@ -23,8 +23,8 @@ struct FormGroupsOptions {
   unsigned maxBuffers = 64;
   /// Most values live at once in a thread, of 255 registers.
   unsigned maxLiveValues = 128;
-  /// Also put small unrelated kernels side by side in one launch.
-  bool horizontal = false;
+  /// Also put small independent kernels side by side in one launch.
+  bool horizontal = true;
 };
 
 /// What `fusion` becomes as a kernel; no ops and no cost if it is not legal.
@@ -37,6 +37,12 @@ KernelDecision describeKernel(analysis::FactTable &facts,
 /// reason.
 void recordSplit(FusionDecisions &decisions, unsigned kernel,
                  llvm::ArrayRef<graph::FusionOp> parts,
+                 const analysis::Refusal &why, const TargetInfo &target);
+
+/// Makes `decisions` say that `apart`, parts of the launch `kernel`, are
+/// launches of their own behind it because of `why`.
+void recordApart(FusionDecisions &decisions, unsigned kernel,
+                 llvm::ArrayRef<graph::FusionOp> apart,
                  const analysis::Refusal &why, const TargetInfo &target);
 
 /// Rewrites the body of `function` so that every fusible op is in a

@@ -26,6 +26,13 @@ struct EdgeDecision {
   double microseconds = 0;
 };
 
+/// One of the independent regions in a kernel.
+struct PartDecision {
+  mlir::Location loc;
+  analysis::KernelKind kind = analysis::KernelKind::Pointwise;
+  unsigned numOps = 0;
+};
+
 /// One kernel: of the plan, or of what runs in its place after `recordSplit`.
 struct KernelDecision {
   mlir::Location loc;
@@ -34,6 +41,11 @@ struct KernelDecision {
   analysis::CostEstimate cost = {};
   /// Why the region that this op was planned in does not run as one kernel.
   std::optional<analysis::Refusal> split = std::nullopt;
+  /// The parts of a Multi kernel.
+  std::vector<PartDecision> parts = {};
+  /// Why it shares its launch with no other kernel; nothing for Multi, or where
+  /// the plan was not asked to share launches.
+  std::optional<analysis::Refusal> alone = std::nullopt;
 };
 
 /// All decisions about one function.

@@ -40,20 +40,26 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   analysis::FactTable facts;
   int64_t vector =
       vectorSize(form, accessFacts(facts, form).elementBytes, hasLoops);
+  // In a shared launch other parts fill the machine, and texts that differ in
+  // nothing but sizes are one.
+  const int64_t shared = kb.options.threads;
+  const int64_t threads = shared ? shared : kThreads;
   int64_t repeats = 1;
   int64_t wanted = int64_t(kb.options.target.multiprocessors) * 8;
-  while (!hasLoops && repeats < kMaxRepeats &&
-         total / (kThreads * vector * repeats * 2) >= wanted)
+  while (!shared && !hasLoops && repeats < kMaxRepeats &&
+         total / (threads * vector * repeats * 2) >= wanted)
     repeats *= 2;
 
   int64_t unit = KernelBuilder::extentUnit(total);
-  int64_t block = kThreads * vector * repeats;
-  int64_t warps = kThreads / 32;
+  if (shared)
+    unit = std::min(unit, vector);
+  int64_t block = threads * vector * repeats;
+  int64_t warps = threads / 32;
   auto layout = tile::LayoutAttr::get(
       kb.builder.getContext(),
-      {Digit{vector, 1, 0}, Digit{repeats, kThreads * vector, 0}},
+      {Digit{vector, 1, 0}, Digit{repeats, threads * vector, 0}},
       {Digit{32, vector, 0}}, {Digit{warps, 32 * vector, 0}});
-  kb.begin(kThreads, {int64_t(llvm::divideCeil(total, block)), 1, 1},
+  kb.begin(threads, {int64_t(llvm::divideCeil(total, block)), 1, 1},
            {total / unit});
   RankedTensorType carrier = kb.carrierType({block}, layout);
   kb.emitter.setCarrier(carrier);

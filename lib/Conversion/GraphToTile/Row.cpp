@@ -327,7 +327,8 @@ graph_to_tile::scheduleRow(KernelBuilder &kb, const AccessFacts &access) {
   RowLayout layout = chooseRowLayout(kb.builder.getContext(),
                                      KernelBuilder::product(kb.form.parallel),
                                      KernelBuilder::product(kb.form.reduced),
-                                     kb.form, access, kb.options.target);
+                                     kb.form, access, kb.options.target,
+                                     kb.options.threads);
   if (failed(RowSchedule(kb, layout).run()))
     return failure();
   return kb.kernel;

@@ -24,7 +24,8 @@ static int64_t vectorAlong(int64_t inner, int64_t bytes, int64_t limit) {
 }
 
 static RowLayout alongRow(MLIRContext *context, int64_t columns, int64_t vector,
-                          int64_t rows, const TargetInfo &target) {
+                          int64_t rows, const TargetInfo &target,
+                          int64_t threads) {
   RowLayout result;
   // At least two columns, so that a row and its reduction differ in shape; what
   // a row does not have is masked.
@@ -45,6 +46,8 @@ static RowLayout alongRow(MLIRContext *context, int64_t columns, int64_t vector,
          rows / (rowsPerWarp * blockRows * 2) >=
              int64_t(target.multiprocessors))
     blockRows *= 2;
+  if (threads)
+    blockRows = threads / (32 * rowWarps);
   result.threads = 32 * rowWarps * blockRows;
   result.rows = rowsPerWarp * blockRows;
   result.columns = vector * repeats * lanes * rowWarps;
@@ -58,14 +61,16 @@ static RowLayout alongRow(MLIRContext *context, int64_t columns, int64_t vector,
 
 static RowLayout acrossRows(MLIRContext *context, int64_t columns,
                             int64_t vector, int64_t rows,
-                            const TargetInfo &target) {
+                            const TargetInfo &target, int64_t threads) {
   RowLayout result;
   // Narrower vectors while there are too few blocks.
   while (vector > 1 && rows / (32 * vector) < int64_t(target.multiprocessors))
     vector /= 2;
   columns = std::max<int64_t>(columns, 2); // as in alongRow
   int64_t warps =
-      std::min<int64_t>(8, llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
+      threads ? threads / 32
+              : std::min<int64_t>(
+                    8, llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
   int64_t repeats = llvm::divideCeil(columns, warps);
   repeats = std::min(repeats, std::max<int64_t>(1, kMaxElements / vector));
   result.threads = 32 * warps;
@@ -81,14 +86,15 @@ RowLayout graph_to_tile::chooseRowLayout(MLIRContext *context, int64_t rows,
                                          int64_t columns,
                                          const analysis::RegionForm &form,
                                          const AccessFacts &access,
-                                         const TargetInfo &target) {
+                                         const TargetInfo &target,
+                                         int64_t threads) {
   int64_t innerColumns = form.reduced.empty() ? 1 : form.reduced.back();
   int64_t innerRows = form.parallel.empty() ? 1 : form.parallel.back();
   if (access.parallelContiguous > access.reducedContiguous && innerRows >= 8)
     return acrossRows(context, columns,
                       vectorAlong(innerRows, access.elementBytes, 8), rows,
-                      target);
+                      target, threads);
   return alongRow(context, columns,
                   vectorAlong(innerColumns, access.elementBytes, 8), rows,
-                  target);
+                  target, threads);
 }

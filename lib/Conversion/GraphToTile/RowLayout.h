@@ -21,9 +21,11 @@ struct RowLayout {
 ///    share a warp, one long row takes the whole block;
 ///  * across rows (a reduction over an outer axis): lanes and vectors run over
 ///    rows, warps and registers along columns.
+/// `threads`: as in TileOptions.
 RowLayout chooseRowLayout(mlir::MLIRContext *context, int64_t rows,
                           int64_t columns, const analysis::RegionForm &form,
-                          const AccessFacts &access, const TargetInfo &target);
+                          const AccessFacts &access, const TargetInfo &target,
+                          int64_t threads = 0);
 
 } // namespace fusec::graph_to_tile
 

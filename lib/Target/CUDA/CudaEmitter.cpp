@@ -164,25 +164,46 @@ uint32_t cuda::dynamicSharedBytes(simt::KernelOp kernel) {
              : 0;
 }
 
-FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
-  std::string parameters, body;
-  llvm::raw_string_ostream head(parameters), os(body);
-  Emitter emitter(os, kernel.getWideOffsets());
-  Block &block = kernel.getBody().front();
-  for (BlockArgument arg : block.getArguments()) {
-    if (arg.getArgNumber())
-      head << ", ";
+SmallVector<Parameter> cuda::nameParameters(Emitter &emitter,
+                                            simt::KernelOp kernel) {
+  SmallVector<Parameter> result;
+  for (BlockArgument arg : kernel.getBody().getArguments()) {
     auto buffer = dyn_cast<MemRefType>(arg.getType());
     if (!buffer) {
-      head << emitter.typeName(arg.getType()) << ' ' << emitter.name(arg, "n");
+      result.push_back({emitter.typeName(arg.getType()) + " ",
+                        emitter.name(arg, "n"), false});
       continue;
     }
-    if (arg.getArgNumber() < kernel.getReadOnly())
-      head << "const ";
-    head << emitter.typeName(buffer.getElementType()) << " *"
-         << emitter.name(arg, "p");
+    bool isConst = arg.getArgNumber() < kernel.getReadOnly();
+    result.push_back({(isConst ? "const " : "") +
+                          emitter.typeName(buffer.getElementType()) + " *",
+                      emitter.name(arg, "p"), true});
   }
-  if (failed(emitter.emitBlock(block)))
+  return result;
+}
+
+runtime::Kernel cuda::makeKernel(StringRef before, StringRef macro,
+                                 StringRef rest, simt::KernelOp kernel) {
+  runtime::Kernel result;
+  result.entry = "k_" + hashOf((before + rest).str());
+  result.source = (before + macro + result.entry + rest + "FUSEC_EXPORT(" +
+                   result.entry + ")\n")
+                      .str();
+  for (size_t at;
+       (at = result.source.find(Emitter::kEntryMark)) != std::string::npos;)
+    result.source.replace(at, 1, result.entry);
+  result.threads = static_cast<uint32_t>(kernel.getThreads());
+  return result;
+}
+
+FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
+  std::string parameters, body;
+  llvm::raw_string_ostream os(body);
+  Emitter emitter(os, kernel.getWideOffsets());
+  for (const Parameter &parameter : nameParameters(emitter, kernel))
+    parameters +=
+        (parameters.empty() ? "" : ", ") + parameter.type + parameter.name;
+  if (failed(emitter.emitBlock(kernel.getBody().front())))
     return failure();
   simt::ContractOp contract = contractOf(kernel);
   std::string macro = "FUSEC_KERNEL(";
@@ -193,14 +214,7 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
                        GemmConfig::fromNumbers(contract.getConfig()).minBlocks);
   }
   rest += ")(" + parameters + ") {\n" + body + "}\n";
-  runtime::Kernel result;
-  result.entry = "k_" + hashOf(emitter.before + rest);
-  result.source = emitter.before + macro + result.entry + rest +
-                  "FUSEC_EXPORT(" + result.entry + ")\n";
-  for (size_t at;
-       (at = result.source.find(Emitter::kEntryMark)) != std::string::npos;)
-    result.source.replace(at, 1, result.entry);
-  result.threads = static_cast<uint32_t>(kernel.getThreads());
+  runtime::Kernel result = makeKernel(emitter.before, macro, rest, kernel);
   result.usesSkeleton = bool(contract);
   return result;
 }

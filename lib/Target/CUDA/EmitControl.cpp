@@ -228,6 +228,21 @@ static LogicalResult emitStore(Emitter &e, simt::StoreOp store) {
   return success();
 }
 
+void Emitter::emitShared(simt::SharedOp shared) {
+  auto type = cast<MemRefType>(shared.getType());
+  std::string element = typeName(type.getElementType());
+  if (arena.empty()) {
+    line() << "FUSEC_SHARED(" << element << ", " << name(shared, "s") << ", "
+           << type.getNumElements() << ");\n";
+    return;
+  }
+  line() << "FUSEC_SHARED_PTR(" << element << ") " << name(shared, "s")
+         << " = shared_as<" << element << ", " << arenaBytes << ", "
+         << type.getNumElements() << ">(" << arena << ");\n";
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  arenaBytes += llvm::alignTo(type.getNumElements() * bytes, kArenaAlign);
+}
+
 LogicalResult Emitter::emitMemory(Operation *op) {
   auto element = [&](Value memory) {
     return typeName(cast<MemRefType>(memory.getType()).getElementType());
@@ -259,8 +274,7 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         return success();
       })
       .Case<simt::SharedOp>([&](simt::SharedOp shared) {
-        line() << "FUSEC_SHARED(" << element(shared) << ", "
-               << name(shared, "s") << ", " << count(shared) << ");\n";
+        emitShared(shared);
         return success();
       })
       .Case<simt::LaneOp>(
@@ -268,8 +282,7 @@ LogicalResult Emitter::emitMemory(Operation *op) {
       .Case<simt::WarpOp>(
           [&](auto) { return define(op, "(" + indexType + ")warp()"); })
       .Case<simt::BlockIdOp>([&](simt::BlockIdOp id) {
-        static const char *const kNames[] = {"cta_x()", "cta_y()", "cta_z()"};
-        return define(op, "(" + indexType + ")" + kNames[id.getDimension()]);
+        return define(op, "(" + indexType + ")" + blockIds[id.getDimension()]);
       })
       .Case<simt::ShuffleXorOp>([&](simt::ShuffleXorOp shuffle) {
         return define(op, "shfl_xor(" + use(shuffle.getValue()) + ", " +

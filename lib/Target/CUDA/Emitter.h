@@ -8,11 +8,13 @@
 #define FUSEC_LIB_TARGET_CUDA_EMITTER_H
 
 #include "fusec/Dialect/Simt/IR/Simt.h"
+#include "fusec/Runtime/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <array>
 #include <string>
 
 namespace fusec::cuda {
@@ -48,6 +50,7 @@ public:
   mlir::LogicalResult emitControl(mlir::Operation *op);
   mlir::LogicalResult emitMemory(mlir::Operation *op);
   mlir::LogicalResult emitContract(simt::ContractOp op);
+  void emitShared(simt::SharedOp op);
 
   llvm::raw_ostream &os;
   std::string indexType;
@@ -57,10 +60,33 @@ public:
   std::string before;
   static constexpr char kEntryMark = '$';
 
+  /// The block's position along each dimension of its part's grid.
+  std::array<std::string, 3> blockIds = {"cta_x()", "cta_y()", "cta_z()"};
+  /// If set, shared arrays lie in the arena of that name; `arenaBytes` is what
+  /// they take of it.
+  std::string arena;
+  int64_t arenaBytes = 0;
+  /// Where arrays in an arena may start: as FUSEC_SHARED aligns its own.
+  static constexpr int64_t kArenaAlign = 128;
+
 private:
   llvm::DenseMap<mlir::Value, std::string> texts;
   llvm::StringMap<unsigned> counters;
 };
+
+/// A parameter of a kernel, named by the emitter.
+struct Parameter {
+  /// "const f32 *", "i32 ".
+  std::string type;
+  std::string name;
+  bool isBuffer = false;
+};
+llvm::SmallVector<Parameter> nameParameters(Emitter &emitter,
+                                            simt::KernelOp kernel);
+
+/// A kernel of this text: the entry is named after it, kEntryMark replaced.
+runtime::Kernel makeKernel(llvm::StringRef before, llvm::StringRef macro,
+                           llvm::StringRef rest, simt::KernelOp kernel);
 
 /// A literal of a float or integer attribute in the type `typeName`.
 std::string literal(mlir::Attribute value, llvm::StringRef typeName);

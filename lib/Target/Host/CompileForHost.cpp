@@ -392,7 +392,16 @@ static void decomposeComposites(func::FuncOp function) {
   }
 }
 
+/// A launch on the host costs nothing that parts could share.
+static void unpackParts(func::FuncOp function) {
+  for (graph::FusionOp fusion : llvm::to_vector(
+           function.getBody().front().getOps<graph::FusionOp>()))
+    if (!fusion.getParts().empty())
+      fusion.unpack();
+}
+
 Error Compiler::run() {
+  unpackParts(function);
   decomposeComposites(function);
   padConvolutions(function);
   if (Error error = describeArguments())

@@ -41,6 +41,21 @@ TEST_F(InPlaceTest, ElementwiseRegionsUpdateAnInput) {
             (Aliases{{0, 0}}));
 }
 
+// Parts of one launch update inputs of their own; what two of them read stays.
+TEST_F(InPlaceTest, PartsOfALaunchUpdateTheirInputs) {
+  runtime::Program program = compile(R"(func.func @f(%a: tensor<64xf32>, %b: tensor<99xf32>, %s: tensor<7xf32>, %c: tensor<8x7xf32>, %d: tensor<9x7xf32>) -> (tensor<64xf32>, tensor<99xf32>, tensor<8x7xf32>, tensor<9x7xf32>) {
+    %0 = graph.exp %a : tensor<64xf32>
+    %1 = graph.exp %b : tensor<99xf32>
+    %2 = graph.broadcast %s [1] : tensor<7xf32> -> tensor<8x7xf32>
+    %3 = graph.add %c, %2 : tensor<8x7xf32>
+    %4 = graph.broadcast %s [1] : tensor<7xf32> -> tensor<9x7xf32>
+    %5 = graph.add %d, %4 : tensor<9x7xf32>
+    return %0, %1, %3, %5 : tensor<64xf32>, tensor<99xf32>, tensor<8x7xf32>, tensor<9x7xf32>
+  })");
+  EXPECT_EQ(program.steps.size(), 1u);
+  EXPECT_EQ(program.aliases, (Aliases{{0, 0}, {1, 1}, {3, 2}, {4, 3}}));
+}
+
 TEST_F(InPlaceTest, OtherReadsForbidIt) {
   // Another element of the input.
   EXPECT_TRUE(compile(R"(func.func @f(%a: tensor<64x64xf32>) -> tensor<64x64xf32> {

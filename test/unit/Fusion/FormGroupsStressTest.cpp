@@ -97,6 +97,31 @@ TEST_F(FormGroupsStress, StackedDiamonds60) {
   EXPECT_LE(decisions.attempts, 2000u);
 }
 
+// 5 000 chains of two kernels, nothing between chains: two levels of launches,
+// as many parts in each as parameters allow.
+TEST_F(FormGroupsStress, IndependentChains) {
+  constexpr unsigned n = 5000;
+  SmallVector<Type> types(n);
+  for (unsigned i = 0; i < n; ++i)
+    types[i] = tensor({8, 2 + i % 7});
+  begin(types);
+  SmallVector<Value> results;
+  for (unsigned i = 0; i < n; ++i) {
+    Value row =
+        graph::ReduceOp::create(*builder, loc, graph::ReduceKind::sum,
+                                function.getArgument(i), ArrayRef<int64_t>{1});
+    Value square = graph::ReshapeOp::create(*builder, loc, tensor({2, 4}), row);
+    results.push_back(graph::ReduceOp::create(
+        *builder, loc, graph::ReduceKind::sum, square, ArrayRef<int64_t>{0}));
+  }
+  FusionDecisions decisions = end(results);
+  unsigned parts = 0;
+  for (const KernelDecision &kernel : decisions.kernels)
+    parts += kernel.parts.size();
+  EXPECT_EQ(parts, 2 * n);
+  EXPECT_LE(decisions.kernels.size(), 24u);
+}
+
 TEST_F(FormGroupsStress, Fibonacci) {
   begin({tensor({4096}), tensor({4096})});
   Value a = function.getArgument(0), b = function.getArgument(1);

@@ -74,6 +74,10 @@ public:
       : facts(facts), form(form), spine(form.spine()) {}
 
   void check() {
+    for (const RegionForm &part : form.parts)
+      FormChecker(facts, part).check();
+    if (!form.parts.empty())
+      return; // outputs of a part are placed on its own spine
     for (const analysis::RegionOutput &output : form.outputs)
       checkOutput(output);
     for (const analysis::RegionStage &stage : form.stages)
@@ -349,6 +353,8 @@ TEST_F(RegionSoundness, RandomGraphs) {
       analysis::RegionVerdict verdict = analysis::analyzeFusion(facts, fusion);
       ASSERT_TRUE(bool(verdict));
       ++kinds[verdict->kind];
+      for (const RegionForm &part : verdict->parts)
+        ++kinds[part.kind];
       largest = std::max<unsigned>(largest, verdict->ops.size());
       FormChecker(facts, *verdict).check();
       if (HasFailure()) {

@@ -17,6 +17,30 @@ namespace fusec::cuda {
 /// skeleton's text after the prelude (Kernel::usesSkeleton).
 mlir::FailureOr<runtime::Kernel> emitKernel(simt::KernelOp kernel);
 
+/// One kernel for several thread programs of equal thread counts, side by side.
+struct JointKernel {
+  runtime::Kernel kernel;
+  /// The programs in the order of the parts: those of one body are neighbours.
+  llvm::SmallVector<unsigned> order;
+  /// By program: its entry holds the first two sizes of its grid after the
+  /// arguments.
+  llvm::SmallVector<bool> usesGrid;
+};
+
+/// Writes `kernels` as one kernel whose grid is their grids one after the
+/// other. Programs of equal text, whatever their grid and extents, are one
+/// device function; what differs is in a table that is the only parameter:
+///
+///     i32 first[parts]          first block of each part
+///     per part in `order`       buffers, then extents (i64), then the grid's
+///                               first two sizes (i64) if `usesGrid`
+///
+/// The text thus grows with the number of bodies, not of parts. Shared arrays
+/// of all programs lie in one arena of the largest need. Skeletons have launch
+/// needs of their own and are refused with a diagnostic.
+mlir::FailureOr<JointKernel>
+emitJointKernel(llvm::ArrayRef<simt::KernelOp> kernels);
+
 /// Dynamic shared memory that a launch of `kernel` must give, in bytes.
 uint32_t dynamicSharedBytes(simt::KernelOp kernel);
 

@@ -57,9 +57,44 @@ static LogicalResult verifyRegion(Operation *op, StringRef name, Region &region,
 
 YieldOp FusionOp::getYield() { return cast<YieldOp>(getBody().front().back()); }
 
+SmallVector<FusionOp, 0> FusionOp::getParts() {
+  return SmallVector<FusionOp, 0>(getBody().front().getOps<FusionOp>());
+}
+
+SmallVector<FusionOp, 0> FusionOp::unpack() {
+  SmallVector<FusionOp, 0> parts = getParts();
+  for (auto [argument, input] :
+       llvm::zip(getBody().getArguments(), getInputs()))
+    argument.replaceAllUsesWith(input);
+  for (FusionOp part : parts)
+    part->moveBefore(*this);
+  for (auto [result, value] : llvm::zip(getResults(), getYield().getValues()))
+    result.replaceAllUsesWith(value);
+  erase();
+  return parts;
+}
+
+/// Parts of one launch run in no order: none may read what another makes.
+static LogicalResult verifyParts(FusionOp fusion) {
+  SmallVector<FusionOp, 0> parts = fusion.getParts();
+  if (parts.empty())
+    return success();
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    if (!isa<FusionOp>(op))
+      return op.emitOpError("is beside parts of a launch: expected fusions "
+                            "only");
+    for (Value operand : op.getOperands())
+      if (!isa<BlockArgument>(operand))
+        return op.emitOpError("reads the result of another part of its launch");
+  }
+  return success();
+}
+
 LogicalResult FusionOp::verify() {
-  return verifyRegion(*this, "body", getBody(), getInputs().getTypes(),
-                      getResultTypes());
+  if (failed(verifyRegion(*this, "body", getBody(), getInputs().getTypes(),
+                          getResultTypes())))
+    return failure();
+  return verifyParts(*this);
 }
 
 /// `(%arg = %input, ...) attributes {...} : (types) -> types { ... }`

@@ -27,6 +27,8 @@ def Graph_FusionOp : Graph_Op<"fusion", [IsolatedFromAbove, RecursiveMemoryEffec
       graph.yield %s : tensor<4xf32>
     }
     ```
+    A body of fusions and nothing else is one launch of independent *parts*:
+    each part reads block arguments only.
   }];
   let arguments = (ins Variadic<Graph_Tensor>:$inputs);
   let results = (outs Variadic<Graph_Tensor>:$results);
@@ -37,6 +39,10 @@ def Graph_FusionOp : Graph_Op<"fusion", [IsolatedFromAbove, RecursiveMemoryEffec
   let extraClassDeclaration = [{
     /// The terminator, whose operands are the results.
     YieldOp getYield();
+    /// The fusions in the body, in order; empty for an ordinary fusion.
+    ::llvm::SmallVector<FusionOp, 0> getParts();
+    /// Moves the parts in front of this op, which is erased, and returns them.
+    ::llvm::SmallVector<FusionOp, 0> unpack();
   }];
 }
 

@@ -1,0 +1,346 @@
+//===- PackSiblings.cpp - independent kernels in one launch ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "PackSiblings.h"
+#include "mlir/IR/IRMapping.h"
+#include <queue>
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::fusion;
+using analysis::KernelKind;
+using analysis::Refusal;
+using analysis::RefusalReason;
+
+/// Bytes of a launch's parameters (32 764 on sm_70 and later), with room for
+/// the first block of each part and alignment.
+static constexpr unsigned kMaxTableBytes = 32000;
+/// A part's entry beside its buffers: its first block, two extents, its grid.
+static constexpr unsigned kEntryBytes = 40;
+/// What the parts of one launch read from and leave for other kernels lives
+/// longer than it would in launches of their own. Half of the L2 of the presets
+/// (50 and 40 MB): what stays there costs no traffic.
+static constexpr double kMaxHeldBytes = 20e6;
+
+namespace {
+
+/// A kernel that may share a launch.
+struct Candidate {
+  unsigned outlined; // index
+  unsigned level, position;
+  unsigned tableBytes, numOps;
+  double heldBytes;
+  /// Equal for kernels whose text is likely to be equal.
+  llvm::hash_code body;
+};
+
+/// A launch that is still open for parts.
+struct Pack {
+  SmallVector<unsigned> members; // indices into `outlined`
+  unsigned tableBytes = 0, numOps = 0;
+  double heldBytes = 0;
+  llvm::SmallDenseSet<size_t, 8> bodies;
+};
+
+class Packer {
+public:
+  Packer(Block &block, ArrayRef<OutlinedGroup> outlined,
+         const FormGroupsOptions &options)
+      : block(block), outlined(outlined), options(options),
+        model(options.target) {}
+  std::vector<PlannedKernel> run();
+
+private:
+  void collectEdges();
+  void assignLevels();
+  std::optional<Refusal> whyAlone(unsigned index);
+  Candidate describe(unsigned index, const analysis::RegionForm &form);
+  std::optional<Refusal> add(Pack &pack, const Candidate &candidate);
+  graph::FusionOp merge(const Pack &pack);
+  void reorder();
+
+  Block &block;
+  ArrayRef<OutlinedGroup> outlined;
+  const FormGroupsOptions &options;
+  analysis::CostModel model;
+  analysis::FactTable facts;
+  /// Ops of the block in order, and their positions there.
+  SmallVector<Operation *> ops;
+  llvm::DenseMap<Operation *, unsigned> positions;
+  SmallVector<SmallVector<unsigned, 4>> producers, users;
+  SmallVector<unsigned> levels;
+  std::vector<Candidate> candidates;
+};
+
+} // namespace
+
+/// Calls `visit` for the ops of `block` that `op`, or an op inside it, reads.
+static void forEachProducer(Block &block, Operation *op,
+                            function_ref<void(Operation *)> visit) {
+  auto visitOperands = [&](Operation *reader) {
+    for (Value operand : reader->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && producer->getBlock() == &block)
+        visit(producer);
+  };
+  // What is inside a fusion reads its arguments only.
+  if (isa<graph::FusionOp>(op))
+    visitOperands(op);
+  else
+    op->walk(visitOperands);
+}
+
+void Packer::collectEdges() {
+  for (Operation &op : block.without_terminator()) {
+    positions[&op] = ops.size();
+    ops.push_back(&op);
+  }
+  producers.resize(ops.size());
+  users.resize(ops.size());
+  for (auto [i, op] : llvm::enumerate(ops))
+    forEachProducer(block, op, [&, i = unsigned(i)](Operation *producer) {
+      unsigned from = positions.lookup(producer);
+      producers[i].push_back(from);
+      users[from].push_back(i);
+    });
+}
+
+/// As early as possible; but what nothing waits for goes last and what waits
+/// for nothing goes just before its first reader, so that parts which could run
+/// at any time meet.
+void Packer::assignLevels() {
+  levels.assign(ops.size(), 0);
+  unsigned last = 0;
+  for (unsigned i = 0; i < ops.size(); ++i) {
+    for (unsigned producer : producers[i])
+      if (!ops[producer]->hasTrait<OpTrait::ConstantLike>())
+        levels[i] = std::max(levels[i], levels[producer] + 1);
+    last = std::max(last, levels[i]);
+  }
+  for (unsigned i = 0; i < ops.size(); ++i)
+    if (users[i].empty())
+      levels[i] = last;
+  auto isConstant = [&](unsigned op) {
+    return ops[op]->hasTrait<OpTrait::ConstantLike>();
+  };
+  for (unsigned i = 0; i < ops.size(); ++i) {
+    if (users[i].empty() || !llvm::all_of(producers[i], isConstant))
+      continue;
+    unsigned first = last;
+    for (unsigned user : users[i])
+      first = std::min(first, levels[user]);
+    levels[i] = first ? first - 1 : 0;
+  }
+}
+
+/// A hash of what decides the text of a kernel.
+static llvm::hash_code bodyOf(const analysis::RegionForm &form) {
+  llvm::hash_code hash = llvm::hash_value(unsigned(form.kind));
+  for (Operation *op : form.ops) {
+    hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer());
+    for (Type type : op->getResultTypes()) {
+      auto tensor = cast<RankedTensorType>(type);
+      // Sizes of a pointwise kernel are arguments, mostly.
+      hash = form.kind == KernelKind::Pointwise
+                 ? llvm::hash_combine(hash, tensor.getElementType(),
+                                      tensor.getRank())
+                 : llvm::hash_combine(hash, type);
+    }
+  }
+  return hash;
+}
+
+/// Why a kernel cannot be a part, whatever is beside it; adds it to the
+/// candidates if it can.
+std::optional<Refusal> Packer::whyAlone(unsigned index) {
+  graph::FusionOp fusion = outlined[index].fusion;
+  analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
+  if (!form)
+    return form.refusal();
+  if (Operation *hero = form->hero())
+    return Refusal{RefusalReason::LaunchOfItsOwn, hero};
+  if (form->kind == KernelKind::Naive)
+    return Refusal{RefusalReason::OpaqueOp, form->ops.front()};
+  analysis::CostEstimate cost = model.estimate(facts, *form);
+  double alone = cost.total() - cost.launchTime;
+  if (alone > options.target.launchMicroseconds)
+    return Refusal{RefusalReason::FillsTheMachine, nullptr, {}, {}, alone};
+  candidates.push_back(describe(index, *form));
+  return std::nullopt;
+}
+
+Candidate Packer::describe(unsigned index, const analysis::RegionForm &form) {
+  graph::FusionOp fusion = outlined[index].fusion;
+  unsigned position = positions.lookup(fusion);
+  unsigned buffers = fusion.getNumOperands() + fusion.getNumResults();
+  double held = 0;
+  for (Value input : fusion.getInputs())
+    if (Operation *producer = input.getDefiningOp();
+        producer && !producer->hasTrait<OpTrait::ConstantLike>())
+      held += analysis::tensorBytes(input.getType());
+  for (Value result : fusion.getResults())
+    if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+          return user != block.getTerminator();
+        }))
+      held += analysis::tensorBytes(result.getType());
+  return {index,
+          levels[position],
+          position,
+          8 * buffers + kEntryBytes,
+          unsigned(form.ops.size()),
+          held,
+          bodyOf(form)};
+}
+
+/// Adds a part, or says why the launch is full.
+std::optional<Refusal> Packer::add(Pack &pack, const Candidate &candidate) {
+  bool isNew = !pack.bodies.contains(size_t(candidate.body));
+  if (!pack.members.empty()) {
+    if (pack.tableBytes + candidate.tableBytes > kMaxTableBytes)
+      return Refusal{RefusalReason::TooManyBuffers,
+                     nullptr,
+                     {},
+                     {},
+                     double(kMaxTableBytes / 8)};
+    if (isNew && pack.numOps + candidate.numOps > options.maxOps)
+      return Refusal{RefusalReason::RegionTooLarge,
+                     nullptr,
+                     {},
+                     {},
+                     double(options.maxOps)};
+    if (pack.heldBytes + candidate.heldBytes > kMaxHeldBytes)
+      return Refusal{RefusalReason::HoldsMemory,
+                     nullptr,
+                     {},
+                     {},
+                     pack.heldBytes + candidate.heldBytes};
+  }
+  pack.members.push_back(candidate.outlined);
+  pack.tableBytes += candidate.tableBytes;
+  pack.heldBytes += candidate.heldBytes;
+  if (isNew)
+    pack.numOps += candidate.numOps;
+  pack.bodies.insert(size_t(candidate.body));
+  return std::nullopt;
+}
+
+/// Moves the members of `pack` into a fusion at the end of the block.
+graph::FusionOp Packer::merge(const Pack &pack) {
+  SmallVector<graph::FusionOp> parts;
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> results;
+  for (unsigned member : pack.members) {
+    parts.push_back(outlined[member].fusion);
+    inputs.insert_range(parts.back().getInputs());
+    llvm::append_range(results, parts.back().getResults());
+  }
+  OpBuilder builder = OpBuilder::atBlockTerminator(&block);
+  auto outer = graph::FusionOp::create(builder, parts.back().getLoc(),
+                                       ValueRange(results).getTypes(),
+                                       inputs.getArrayRef());
+  Region &region = outer.getBody();
+  Block *body = region.empty() ? &region.emplaceBlock() : &region.front();
+  if (!body->empty())
+    body->clear();
+  IRMapping arguments;
+  for (Value input : inputs)
+    arguments.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (auto [result, outside] : llvm::zip(results, outer.getResults()))
+    result.replaceAllUsesWith(outside);
+  for (graph::FusionOp part : parts) {
+    part->moveBefore(body, body->end());
+    for (OpOperand &operand : part->getOpOperands())
+      operand.set(arguments.lookup(operand.get()));
+  }
+  OpBuilder inner = OpBuilder::atBlockEnd(body);
+  graph::YieldOp::create(inner, outer.getLoc(), results);
+  return outer;
+}
+
+/// Producers first, otherwise in the order of `positions`.
+void Packer::reorder() {
+  ops.clear();
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> readers;
+  llvm::DenseMap<Operation *, unsigned> missing;
+  using Entry = std::pair<unsigned, Operation *>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  for (Operation *op : ops) {
+    unsigned count = 0;
+    forEachProducer(block, op, [&](Operation *producer) {
+      readers[producer].push_back(op);
+      ++count;
+    });
+    missing[op] = count;
+    if (!count)
+      ready.push({positions.lookup(op), op});
+  }
+  while (!ready.empty()) {
+    Operation *op = ready.top().second;
+    ready.pop();
+    op->moveBefore(block.getTerminator());
+    for (Operation *reader : readers[op])
+      if (--missing[reader] == 0)
+        ready.push({positions.lookup(reader), reader});
+  }
+}
+
+std::vector<PlannedKernel> Packer::run() {
+  collectEdges();
+  assignLevels();
+  std::vector<std::optional<Refusal>> alone(outlined.size());
+  for (unsigned i = 0; i < outlined.size(); ++i)
+    alone[i] = whyAlone(i);
+  llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return std::pair(a.level, a.position) < std::pair(b.level, b.position);
+  });
+  std::vector<PlannedKernel> result;
+  SmallVector<bool> isPart(outlined.size());
+  auto close = [&](Pack &pack, std::optional<Refusal> why) {
+    if (pack.members.size() == 1)
+      alone[pack.members.front()] =
+          why ? std::move(why) : Refusal{RefusalReason::NothingBeside};
+    if (pack.members.size() > 1) {
+      // Where the last part stood all inputs are at hand.
+      unsigned last = 0;
+      PlannedKernel kernel;
+      for (unsigned member : pack.members) {
+        last = std::max(last, positions.lookup(outlined[member].fusion));
+        kernel.groups.push_back(outlined[member].group);
+        isPart[member] = true;
+      }
+      kernel.fusion = merge(pack);
+      positions[kernel.fusion] = last;
+      result.push_back(std::move(kernel));
+    }
+    pack = Pack();
+  };
+  Pack pack;
+  unsigned level = 0;
+  for (const Candidate &candidate : candidates) {
+    if (candidate.level != level)
+      close(pack, std::nullopt);
+    level = candidate.level;
+    if (std::optional<Refusal> why = add(pack, candidate)) {
+      close(pack, std::move(why));
+      (void)add(pack, candidate);
+    }
+  }
+  close(pack, std::nullopt);
+  if (!result.empty())
+    reorder();
+  for (auto [i, group] : llvm::enumerate(outlined))
+    if (!isPart[i])
+      result.push_back({group.fusion, {group.group}, std::move(alone[i])});
+  llvm::sort(result, [](const PlannedKernel &a, const PlannedKernel &b) {
+    return a.fusion->isBeforeInBlock(b.fusion);
+  });
+  return result;
+}
+
+std::vector<PlannedKernel>
+fusion::packSiblings(Block &block, ArrayRef<OutlinedGroup> outlined,
+                     const FormGroupsOptions &options) {
+  return Packer(block, outlined, options).run();
+}

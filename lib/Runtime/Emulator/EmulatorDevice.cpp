@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
 #include "fusec/Embedded/GemmSkeleton.h"
+#include "fusec/Runtime/StridedCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -147,6 +148,13 @@ public:
                    Stream stream) override {
     written.mark(to, bytes);
     return HostMemoryDevice::fill(to, value, bytes, stream);
+  }
+  llvm::Error copyStrided(void *to, const void *from,
+                          const StridedLayout &layout, unsigned elementBytes,
+                          Stream stream) override {
+    written.mark(to, layout.elements * elementBytes);
+    return HostMemoryDevice::copyStrided(to, from, layout, elementBytes,
+                                         stream);
   }
   llvm::Error call(const HostCall &call, llvm::ArrayRef<void *> buffers,
                    Stream stream) override {

@@ -56,6 +56,36 @@ TEST(StridedCopy, MatchesTheHost) {
   checkCopy({2, 2, 2, 2, 2, 2, 2, 2}, {3, 7, 13, 29, 61, 127, 257, 515}, 1, 4);
 }
 
+// Memory that a strided copy filled counts as written.
+TEST(StridedCopy, KernelsMayReadWhatItWrote) {
+  auto device = createEmulatorDevice();
+  auto module = llvm::cantFail(device->loadModule(stridedCopyKernel(4)));
+  StridedLayout columns = llvm::cantFail(StridedLayout::get({3, 4}, {1, 3}));
+  std::vector<int32_t> data(12), found(12);
+  std::iota(data.begin(), data.end(), 0);
+  Buffer in = llvm::cantFail(Buffer::allocate(device, 48));
+  Buffer out = llvm::cantFail(Buffer::allocate(device, 48));
+  llvm::cantFail(
+      device->copyStrided(in.data(), data.data(), columns, 4, nullptr));
+  StridedLayout dense = llvm::cantFail(StridedLayout::get({12}, {1}));
+  const void *from = in.data();
+  void *to = out.data();
+  int32_t rank = dense.rank;
+  std::vector<void *> args = {&from, &to, &dense.elements, &rank};
+  for (int64_t &size : dense.sizes)
+    args.push_back(&size);
+  for (int64_t &stride : dense.strides)
+    args.push_back(&stride);
+  std::vector<int64_t> bytes(args.size(), -1);
+  bytes[0] = bytes[1] = 48;
+  LaunchRequest request{&module->kernel(0), {1, 1, 1}, 0,
+                        args.data(),        bytes,     {}};
+  ASSERT_EQ(llvm::toString(device->launch(request, nullptr)), "");
+  llvm::cantFail(device->copyOut(found.data(), out.data(), 48, nullptr));
+  EXPECT_EQ(found,
+            (std::vector<int32_t>{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11}));
+}
+
 TEST(StridedCopy, LayoutsJoinDimensions) {
   auto rank = [](std::vector<int64_t> shape, std::vector<int64_t> strides) {
     return llvm::cantFail(StridedLayout::get(shape, strides)).rank;

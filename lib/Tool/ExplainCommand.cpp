@@ -81,7 +81,7 @@ static void printAlone(const Explanation &e) {
   for (auto [i, kernel] : llvm::enumerate(e.decisions.kernels))
     if (kernel.alone)
       reasons[kernel.alone->sentence()] += " " + std::to_string(i);
-  if (reasons.empty())
+  if (reasons.empty() || e.decisions.kernels.size() < 2)
     return;
   llvm::outs() << "\nkernels that share no launch:\n";
   for (const auto &[reason, kernels] : reasons)

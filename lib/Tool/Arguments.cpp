@@ -27,9 +27,31 @@ fusec::tool::nearest(StringRef word, llvm::ArrayRef<StringRef> candidates) {
   return best;
 }
 
-/// "--name" or "-n".
-static std::string spelled(StringRef name) {
-  return (name.size() == 1 ? "-" : "--") + name.str();
+std::string fusec::tool::spelled(StringRef option) {
+  return (option.size() == 1 ? "-" : "--") + option.str();
+}
+
+std::string fusec::tool::listOf(llvm::ArrayRef<StringRef> words) {
+  std::string text;
+  for (auto [i, word] : llvm::enumerate(words))
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + word.str();
+  return text;
+}
+
+/// Fails unless `value` is one of `choices`; `what` is "--fuse" or "fusec
+/// cache", `prefix` what stands before a value that is typed.
+static llvm::Error checkChoice(StringRef value,
+                               llvm::ArrayRef<StringRef> choices,
+                               const llvm::Twine &what, StringRef prefix) {
+  if (choices.empty() || llvm::is_contained(choices, value))
+    return llvm::Error::success();
+  std::string remedy;
+  if (auto name = nearest(value, choices))
+    remedy = ("did you mean " + prefix + *name + "?").str();
+  return toolError(ExitCode::Usage,
+                   what + ": expected " + listOf(choices) + ", found " +
+                       quoted(value),
+                   remedy);
 }
 
 static llvm::Error unknownOption(const CommandSpec &command, StringRef given) {
@@ -78,14 +100,29 @@ llvm::Expected<Arguments> Arguments::parse(const CommandSpec &command,
     }
     std::vector<StringRef> &values = result.options[option->name];
     if (!values.empty() && !option->repeats)
-      return toolError(ExitCode::Usage, name + " is given twice");
+      return toolError(ExitCode::Usage, name + " is given twice",
+                       "the second value would replace the first: leave one");
+    if (llvm::Error error =
+            checkChoice(value, option->choices, name, (name + "=").str()))
+      return error;
     values.push_back(value);
   }
+  if (result.has("help") || result.has("h"))
+    return result;
+  if (result.positionals.size() < command.minPositionals)
+    return toolError(ExitCode::Usage,
+                     "fusec " + command.name + ": expected " + command.usage,
+                     "'fusec " + command.name + " --help' has examples");
   if (result.positionals.size() > command.maxPositionals)
     return toolError(ExitCode::Usage,
                      "unexpected argument " +
                          quoted(result.positionals[command.maxPositionals]),
                      "usage: fusec " + command.name + " " + command.usage);
+  std::string call = ("fusec " + command.name).str();
+  for (StringRef word : result.positionals)
+    if (llvm::Error error =
+            checkChoice(word, command.positionalChoices, call, call + " "))
+      return error;
   return result;
 }
 
@@ -146,5 +183,7 @@ void fusec::tool::printHelp(llvm::raw_ostream &os, const CommandSpec &command) {
     for (auto [i, line] : llvm::enumerate(lines))
       os.indent(i ? width + 4 : width - name.size() + 2) << line << '\n';
   }
-  os << "\nexamples:\n" << command.examples;
+  os << "\nexamples:\n";
+  for (const Example &example : command.examples)
+    os << "  " << example.command << "\n      " << example.purpose << '\n';
 }

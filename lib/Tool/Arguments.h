@@ -18,33 +18,48 @@ namespace fusec::tool {
 /// or `--name VALUE`. One letter makes `-n`.
 struct OptionSpec {
   llvm::StringRef name;
+  /// What stands for the value in help. A shell completes one that ends in FILE
+  /// or DIR by files or folders.
   llvm::StringRef value;
+  /// Lines of help.
   llvm::StringRef help;
   /// May be given several times.
   bool repeats = false;
+  /// The only values; empty allows every value. Points to static storage.
+  llvm::ArrayRef<llvm::StringRef> choices = {};
+};
+
+/// A command line that works where its files are, and what it is good for.
+struct Example {
+  llvm::StringRef command;
+  llvm::StringRef purpose;
 };
 
 class Arguments;
 
-/// A subcommand with its help.
+/// A subcommand: parsing, help and completion all come from it.
 struct CommandSpec {
   llvm::StringRef name;
-  /// "MODEL [options]".
+  /// One line for the list of commands.
+  llvm::StringRef brief;
+  /// What follows the name: "MODEL [options]".
   llvm::StringRef usage;
   llvm::StringRef summary;
   std::vector<OptionSpec> options;
-  /// Commands with a sentence on each, for --help.
-  llvm::StringRef examples;
-  /// Most arguments that are not options; fewest is 1 unless `run` says so.
-  size_t maxPositionals = 1;
+  std::vector<Example> examples;
+  /// Fewest and most arguments that are not options.
+  size_t minPositionals = 1, maxPositionals = 1;
+  /// The only values of those; empty: they are files.
+  llvm::ArrayRef<llvm::StringRef> positionalChoices = {};
   llvm::Expected<ExitCode> (*run)(const Arguments &);
 };
 
 /// What was given on the command line, checked against a CommandSpec.
 class Arguments {
 public:
-  /// Fails on unknown options (naming the nearest known one), missing or
-  /// unexpected values, repetition, and too many positionals.
+  /// Fails on unknown options and values (naming the nearest known one),
+  /// missing or unexpected values, repetition, and too few or too many
+  /// positionals, of which `--help` needs none.
   static llvm::Expected<Arguments> parse(const CommandSpec &command,
                                          llvm::ArrayRef<llvm::StringRef> args);
 
@@ -67,6 +82,12 @@ private:
 
 /// Prints the help of a command.
 void printHelp(llvm::raw_ostream &os, const CommandSpec &command);
+
+/// "--name" or "-n", as it is typed.
+std::string spelled(llvm::StringRef option);
+
+/// "cuda, host or reference".
+std::string listOf(llvm::ArrayRef<llvm::StringRef> words);
 
 /// The nearest of `candidates`, if it is near enough to be meant.
 std::optional<llvm::StringRef>

@@ -44,14 +44,6 @@ static void printJson(llvm::StringRef action, const std::string &directory,
 
 static llvm::Expected<ExitCode> cache(const Arguments &arguments) {
   llvm::StringRef action = arguments.positionals.front();
-  if (!llvm::is_contained(kActions, action)) {
-    std::string remedy;
-    if (auto name = nearest(action, kActions))
-      remedy = ("did you mean 'fusec cache " + *name + "'?").str();
-    return toolError(ExitCode::Usage,
-                     "expected stats, verify or clear, found " + quoted(action),
-                     remedy);
-  }
   std::string directory = arguments.value("dir").str();
   if (directory.empty())
     directory = runtime::DiskCache::standardDirectory();
@@ -74,6 +66,7 @@ static llvm::Expected<ExitCode> cache(const Arguments &arguments) {
 CommandSpec fusec::tool::cacheCommand() {
   return {
       "cache",
+      "the compiled kernels kept on disk",
       "stats|verify|clear [options]",
       "Looks after the compiled kernels kept on disk: in FUSEC_CACHE_DIR, else "
       "in\nXDG_CACHE_HOME/fusec, else in ~/.cache/fusec. FUSEC_CACHE=off keeps "
@@ -81,15 +74,15 @@ CommandSpec fusec::tool::cacheCommand() {
       "write to the\nfolder can run code on the GPU as its owner.",
       concat({{{"dir", "DIR", "another folder than that"},
                {"json", "", "report as JSON"}},
-              helpOptionSpecs()}),
-      "  fusec cache stats\n"
-      "      where it is and how much is in it\n"
-      "  fusec cache verify\n"
-      "      checks every file and removes those that are damaged; exit code "
-      "1\n"
-      "      if there were any\n"
-      "  fusec cache clear\n"
-      "      removes all kernels; they are compiled again when needed\n",
+              commonOptionSpecs()}),
+      {{"fusec cache stats", "where it is and how much is in it"},
+       {"fusec cache verify",
+        "checks every file and removes those that are damaged; exit code 1 if "
+        "there were any"},
+       {"fusec cache clear",
+        "removes all kernels; they are compiled again when needed"}},
       1,
+      1,
+      kActions,
       cache};
 }

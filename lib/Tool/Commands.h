@@ -11,10 +11,15 @@ namespace fusec::tool {
 CommandSpec benchCommand();
 CommandSpec cacheCommand();
 CommandSpec compileCommand();
+CommandSpec completionCommand();
 CommandSpec devicesCommand();
 CommandSpec explainCommand();
+CommandSpec infoCommand();
 CommandSpec runCommand();
 CommandSpec verifyCommand();
+
+/// All of them, in the order of help.
+std::vector<CommandSpec> allCommands();
 
 } // namespace fusec::tool
 

@@ -30,18 +30,9 @@ enum class Emit : uint8_t {
 static constexpr StringRef kEmitNames[] = {
     "graph", "fused", "tile", "simt", "cuda", "cu", "ptx", "cubin", "llvm"};
 
-static llvm::Expected<Emit> parseEmit(StringRef text) {
-  for (auto [i, name] : llvm::enumerate(kEmitNames))
-    if (text == name)
-      return static_cast<Emit>(i);
-  std::string remedy;
-  if (auto name = nearest(text, kEmitNames))
-    remedy = ("did you mean --emit=" + *name + "?").str();
-  return toolError(ExitCode::Usage,
-                   "--emit: expected graph, fused, tile, simt, cuda, cu, ptx, "
-                   "cubin or llvm, found " +
-                       quoted(text),
-                   remedy);
+/// `text` is one of the names.
+static Emit parseEmit(StringRef text) {
+  return static_cast<Emit>(llvm::find(kEmitNames, text) - kEmitNames);
 }
 
 /// Constants up to this many elements are printed with --elide.
@@ -124,7 +115,8 @@ static llvm::Expected<std::string> emit(Model &model,
     if (!compiled)
       return withCode(ExitCode::Unsupported, compiled.takeError(),
                       kCompileHelp);
-    llvm::errs() << toText(compiled->summary);
+    if (!arguments.has("quiet"))
+      llvm::errs() << toText(compiled->summary);
     return kernelText(compiled->compilation.program);
   }
   case Emit::Cuda:
@@ -136,7 +128,8 @@ static llvm::Expected<std::string> emit(Model &model,
   llvm::Expected<Compiled> compiled = compileModel(model, options, {});
   if (!compiled)
     return withCode(ExitCode::Unsupported, compiled.takeError(), kCompileHelp);
-  llvm::errs() << toText(compiled->summary);
+  if (!arguments.has("quiet"))
+    llvm::errs() << toText(compiled->summary);
   const runtime::Program &program = compiled->compilation.program;
   if (what == Emit::Cuda)
     return kernelText(program);
@@ -147,11 +140,9 @@ static llvm::Expected<std::string> emit(Model &model,
 }
 
 static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
-  llvm::Expected<Emit> what = parseEmit(arguments.value("emit", "cuda"));
-  if (!what)
-    return what.takeError();
+  Emit what = parseEmit(arguments.value("emit", "cuda"));
   StringRef path = arguments.value("o", "-");
-  if (*what == Emit::Cubin && path == "-" && ::isatty(STDOUT_FILENO))
+  if (what == Emit::Cubin && path == "-" && ::isatty(STDOUT_FILENO))
     return toolError(ExitCode::Usage, "a cubin is not for terminals",
                      "give a file with -o");
   llvm::Expected<TargetInfo> info = targetInfo(arguments.value("arch"));
@@ -169,7 +160,7 @@ static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
   llvm::Expected<Model> model = file->load(*bindings);
   if (!model)
     return model.takeError();
-  llvm::Expected<std::string> text = emit(*model, *options, arguments, *what);
+  llvm::Expected<std::string> text = emit(*model, *options, arguments, what);
   if (!text)
     return text.takeError();
   if (llvm::Error error = writeOutput(path, *text))
@@ -180,6 +171,7 @@ static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
 CommandSpec fusec::tool::compileCommand() {
   return {
       "compile",
+      "graph to IR of any stage, CUDA C++, PTX, cubin",
       "MODEL [options]",
       "Compiles a graph file (.onnx, or MLIR text: .mlir, or - for stdin) and "
       "writes one\nstage of the result.",
@@ -193,22 +185,24 @@ CommandSpec fusec::tool::compileCommand() {
              "cu     a file for nvcc: prelude, kernels and a main that runs\n"
              "       them on random inputs and prints checksums\n"
              "ptx, cubin  through NVRTC; need no GPU\n"
-             "llvm   LLVM IR of the host target"},
+             "llvm   LLVM IR of the host target",
+             false, kEmitNames},
             {"elide", "",
              "leave out the values of large constants (graph, fused)"},
             {"o", "FILE", "write to FILE instead of stdout"}},
            bindingOptionSpecs(),
            compileOptionSpecs(),
-           helpOptionSpecs()}),
-      "  fusec compile softmax.mlir --emit=fused\n"
-      "      what became one kernel\n"
-      "  fusec compile model.onnx --shape x=1x3x224x224 --emit=cuda\n"
-      "      the kernels as text\n"
-      "  fusec compile model.onnx --emit=cu -o model.cu && nvcc -std=c++17 "
-      "-fmad=false -arch=sm_90a model.cu\n"
-      "      a program that stands alone\n"
-      "  fusec compile model.onnx --emit=ptx --arch=sm_80\n"
-      "      code for another GPU than the default\n",
+           commonOptionSpecs()}),
+      {{"fusec compile softmax.mlir --emit=fused", "what became one kernel"},
+       {"fusec compile model.onnx --shape x=1x3x224x224 --emit=cuda",
+        "the kernels as text"},
+       {"fusec compile softmax.mlir --emit=cu -o model.cu",
+        "a program that stands alone: nvcc -std=c++17 -fmad=false "
+        "-arch=sm_90a model.cu"},
+       {"fusec compile softmax.mlir --emit=ptx --arch=sm_80",
+        "code for another GPU than the default"}},
       1,
+      1,
+      {},
       compile};
 }

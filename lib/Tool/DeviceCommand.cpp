@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "DeviceReportText.h"
 #include "Options.h"
 #include "Report.h"
-#include "fusec/Runtime/Cuda/CudaDevice.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace fusec;
 using namespace fusec::tool;
 
-static void print(const runtime::DeviceReport &report) {
-  llvm::raw_ostream &os = llvm::outs();
+void fusec::tool::print(llvm::raw_ostream &os,
+                        const runtime::DeviceReport &report) {
   os << "driver: ";
   if (report.driverVersion)
     os << "CUDA " << report.driverVersion / 1000 << '.'
@@ -37,11 +37,13 @@ static llvm::Expected<ExitCode> devices(const Arguments &arguments) {
   if (arguments.has("json"))
     llvm::outs() << runtime::toJSON(report) << '\n';
   else
-    print(report);
+    print(llvm::outs(), report);
   if (!arguments.has("self-test"))
     return ExitCode::Ok;
   if (report.devices.empty())
-    return toolError(ExitCode::NoDevice, "no GPU to test");
+    return toolError(ExitCode::NoDevice, "no GPU to test",
+                     "the first lines say what is missing; --target=host and "
+                     "emulator need no GPU");
   if (llvm::Error error = runtime::cudaSelfTest())
     return withCode(ExitCode::Failed, std::move(error));
   llvm::outs() << "self-test passed\n";
@@ -51,15 +53,18 @@ static llvm::Expected<ExitCode> devices(const Arguments &arguments) {
 CommandSpec fusec::tool::devicesCommand() {
   return {
       "devices",
+      "GPUs, driver and NVRTC of this machine",
       "[options]",
       "Shows the GPUs, the driver and NVRTC of this machine. Finds NVRTC "
       "in the loader's\npath, in /usr/local/cuda*, or where the environment "
       "variable FUSEC_NVRTC says.",
       concat({{{"self-test", "", "compile and run a small program on the GPU"},
                {"json", "", "report as JSON"}},
-              helpOptionSpecs()}),
-      "  fusec devices --self-test\n"
-      "      a first look at an unknown machine\n",
+              commonOptionSpecs()}),
+      {{"fusec devices", "what is there, and what is missing"},
+       {"fusec devices --self-test", "a first look at an unknown machine"}},
       0,
+      0,
+      {},
       devices};
 }

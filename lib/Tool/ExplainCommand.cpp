@@ -214,6 +214,7 @@ static llvm::Expected<ExitCode> explain(const Arguments &arguments) {
 
 CommandSpec fusec::tool::explainCommand() {
   return {"explain",
+          "which ops became which kernel, and why others did not fuse",
           "MODEL [options]",
           "Shows the kernels of a graph, and for every edge that was not fused "
           "the reason,\nwhat it costs and the smallest change that would allow "
@@ -221,11 +222,13 @@ CommandSpec fusec::tool::explainCommand() {
           concat({bindingOptionSpecs(),
                   compileOptionSpecs(),
                   {{"json", "", "report as JSON"}},
-                  helpOptionSpecs()}),
-          "  fusec explain model.onnx --shape x=8x3x224x224\n"
-          "      the plan for an H200\n"
-          "  fusec explain model.onnx --arch=sm_80 --json\n"
-          "      the plan for an A100, for programs\n",
+                  commonOptionSpecs()}),
+          {{"fusec explain model.onnx --shape x=8x3x224x224",
+            "the plan for an H200"},
+           {"fusec explain model.onnx --arch=sm_80 --json",
+            "the plan for an A100, for programs"}},
           1,
+          1,
+          {},
           explain};
 }

@@ -2,47 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "Version.h"
 #include "fusec/Tool/Tool.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace fusec::tool;
 using llvm::StringRef;
 
-static const char kVersion[] = "fusec 0.1.0\n";
-
-static std::vector<CommandSpec> commands() {
+std::vector<CommandSpec> fusec::tool::allCommands() {
   return {compileCommand(), runCommand(),   verifyCommand(),
-          explainCommand(), benchCommand(), devicesCommand(),
-          cacheCommand()};
+          explainCommand(), benchCommand(), infoCommand(),
+          devicesCommand(), cacheCommand(), completionCommand()};
 }
 
 static void printMainHelp(llvm::raw_ostream &os) {
   os << "fusec cuts operator graphs into regions, makes one GPU kernel per "
         "region and runs them.\n\n"
         "usage: fusec COMMAND ... (fusec COMMAND --help for options and "
-        "examples)\n\n"
-        "  compile  graph to IR of any stage, CUDA C++, PTX, cubin\n"
-        "  run      compile and run; inputs from files or random\n"
-        "  verify   run ONNX test folders and compare with their outputs\n"
-        "  explain  which ops became which kernel, and why others did not "
-        "fuse\n"
-        "  bench    device time of a graph\n"
-        "  devices  GPUs, driver and NVRTC of this machine\n"
-        "  cache    the compiled kernels kept on disk\n\n"
-        "exit codes:\n"
-        "  0  everything worked\n"
-        "  1  a result is wrong (verify), or damage was found (cache)\n"
-        "  2  the command line or an input file is not right\n"
-        "  3  the input is right, but fusec cannot do it yet\n"
-        "  4  the device, driver or compiler that was asked for is missing\n"
-        "  5  a kernel failed to compile or run, or a case of verify crashed "
-        "or "
-        "ran\n     out of time\n\n"
-        "first steps:\n"
-        "  fusec devices\n"
+        "examples)\n\n";
+  for (const CommandSpec &command : allCommands())
+    os << "  " << llvm::left_justify(command.name, 12) << command.brief << '\n';
+  os << "\nexit codes:\n";
+  for (auto [code, meaning] : exitCodes())
+    os << "  " << static_cast<int>(code) << "  " << meaning << '\n';
+  os << "\nfirst steps:\n"
+        "  fusec info\n"
         "  fusec verify test/models/mnist_cnn\n"
-        "  fusec explain test/models/mnist_cnn/model.onnx\n";
+        "  fusec explain test/models/mnist_cnn/model.onnx\n"
+        "  fusec explain test/models/mnist_cnn/model.onnx --html=plan.html\n"
+        "  source <(fusec completion bash)\n";
 }
 
 static llvm::Expected<ExitCode> dispatch(llvm::ArrayRef<StringRef> args) {
@@ -50,15 +41,22 @@ static llvm::Expected<ExitCode> dispatch(llvm::ArrayRef<StringRef> args) {
     return toolError(ExitCode::Usage, "expected a command",
                      "'fusec --help' lists them");
   StringRef word = args.front();
-  if (word == "--help" || word == "-h" || word == "help") {
+  // "fusec help run" is "fusec run --help".
+  static constexpr StringRef kHelp[] = {"--help"};
+  if (word == "help" && args.size() > 1) {
+    word = args[1];
+    args = kHelp;
+  } else if (word == "--help" || word == "-h" || word == "help") {
     printMainHelp(llvm::outs());
     return ExitCode::Ok;
+  } else {
+    args = args.drop_front();
   }
   if (word == "--version") {
-    llvm::outs() << kVersion;
+    llvm::outs() << "fusec " << versionText() << '\n';
     return ExitCode::Ok;
   }
-  std::vector<CommandSpec> all = commands();
+  std::vector<CommandSpec> all = allCommands();
   llvm::SmallVector<StringRef> names;
   for (const CommandSpec &command : all)
     names.push_back(command.name);
@@ -71,18 +69,13 @@ static llvm::Expected<ExitCode> dispatch(llvm::ArrayRef<StringRef> args) {
                      remedy);
   }
   const CommandSpec &command = all[it - names.begin()];
-  llvm::Expected<Arguments> arguments =
-      Arguments::parse(command, args.drop_front());
+  llvm::Expected<Arguments> arguments = Arguments::parse(command, args);
   if (!arguments)
     return arguments.takeError();
   if (arguments->has("help") || arguments->has("h")) {
     printHelp(llvm::outs(), command);
     return ExitCode::Ok;
   }
-  if (command.maxPositionals && arguments->positionals.empty())
-    return toolError(ExitCode::Usage,
-                     "fusec " + command.name + ": expected " + command.usage,
-                     "'fusec " + command.name + " --help' has examples");
   return command.run(*arguments);
 }
 

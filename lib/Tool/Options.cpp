@@ -10,13 +10,18 @@ using namespace fusec;
 using namespace fusec::tool;
 using llvm::StringRef;
 
+static constexpr StringRef kArchitectures[] = {"sm_90a", "sm_80"};
+static constexpr StringRef kOnOff[] = {"on", "off"};
+
 std::vector<OptionSpec> fusec::tool::compileOptionSpecs() {
   return {{"arch", "ARCH",
            "plan and compile for sm_90a or sm_80 (default: the GPU's, "
-           "else\nsm_90a)"},
+           "else\nsm_90a)",
+           false, kArchitectures},
           {"exact", "",
            "round after every op: bits equal those of the unfused graph"},
-          {"fuse", "on|off", "off makes one kernel per op (default: on)"},
+          {"fuse", "on|off", "off makes one kernel per op (default: on)", false,
+           kOnOff},
           {"no-cache", "",
            "neither read nor write compiled kernels on disk (see\n"
            "'fusec cache --help')"}};
@@ -33,11 +38,14 @@ OptionSpec fusec::tool::targetOptionSpec() {
   return {"target", "TARGET",
           "cuda, host, emulator (GPU kernels on the CPU, every "
           "access\nchecked) or reference (op by op in f64); default: cuda if "
-          "there\nis a GPU, else host"};
+          "there\nis a GPU, else host",
+          false, session::targetNames()};
 }
 
-std::vector<OptionSpec> fusec::tool::helpOptionSpecs() {
-  return {{"help", "", "print this help"}, {"h", "", "the same"}};
+std::vector<OptionSpec> fusec::tool::commonOptionSpecs() {
+  return {{"quiet", "", "no progress and no notes on stderr, only errors"},
+          {"help", "", "print this help"},
+          {"h", "", "the same"}};
 }
 
 std::vector<OptionSpec>
@@ -60,11 +68,7 @@ fusec::tool::parseCompileOptions(const Arguments &arguments,
   options.target = info;
   options.numerics =
       arguments.has("exact") ? NumericsMode::Exact : NumericsMode::Default;
-  StringRef fuse = arguments.value("fuse", "on");
-  if (fuse != "on" && fuse != "off")
-    return toolError(ExitCode::Usage,
-                     "--fuse: expected on or off, found " + quoted(fuse));
-  options.fuse = fuse == "on";
+  options.fuse = arguments.value("fuse", "on") == "on";
   return options;
 }
 
@@ -103,7 +107,8 @@ fusec::tool::parseBindings(const Arguments &arguments) {
       return shape.takeError();
     if (!bindings.shapes.try_emplace(name, std::move(*shape)).second)
       return toolError(ExitCode::Usage,
-                       "--shape names " + quoted(name) + " twice");
+                       "--shape names " + quoted(name) + " twice",
+                       "leave one of them");
   }
   for (StringRef text : arguments.values("dim")) {
     auto [name, value] = text.rsplit('=');
@@ -113,7 +118,8 @@ fusec::tool::parseBindings(const Arguments &arguments) {
                        "--dim: expected NAME=SIZE, found " + quoted(text));
     if (!bindings.dims.try_emplace(name, size).second)
       return toolError(ExitCode::Usage,
-                       "--dim names " + quoted(name) + " twice");
+                       "--dim names " + quoted(name) + " twice",
+                       "leave one of them");
   }
   return bindings;
 }

@@ -18,8 +18,8 @@ std::vector<OptionSpec> compileOptionSpecs();
 std::vector<OptionSpec> bindingOptionSpecs();
 /// --target.
 OptionSpec targetOptionSpec();
-/// --help -h.
-std::vector<OptionSpec> helpOptionSpecs();
+/// --quiet --help -h, which every command has.
+std::vector<OptionSpec> commonOptionSpecs();
 
 /// The concatenation.
 std::vector<OptionSpec> concat(std::initializer_list<std::vector<OptionSpec>>);

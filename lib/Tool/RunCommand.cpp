@@ -48,7 +48,7 @@ static llvm::Expected<Prepared> prepare(const Arguments &arguments) {
   result.inputs = std::move(*inputs);
   llvm::Expected<Target> target =
       openTarget(arguments.value("target"), arguments.value("arch"),
-                 kernelCache(arguments));
+                 kernelCache(arguments), arguments.has("quiet"));
   if (!target)
     return target.takeError();
   auto options = parseCompileOptions(arguments, target->info);
@@ -81,7 +81,8 @@ static llvm::Expected<bool> runAgainst(const Arguments &arguments,
     return tolerance.takeError();
   llvm::StringRef name = arguments.value("against");
   llvm::Expected<Target> target =
-      openTarget(name, arguments.value("arch"), kernelCache(arguments));
+      openTarget(name, arguments.value("arch"), kernelCache(arguments),
+                 arguments.has("quiet"));
   if (!target)
     return target.takeError();
   auto options = parseCompileOptions(arguments, target->info);
@@ -231,40 +232,44 @@ static llvm::Expected<ExitCode> bench(const Arguments &arguments) {
 CommandSpec fusec::tool::runCommand() {
   return {
       "run",
+      "compile and run; inputs from files or random",
       "MODEL [options]",
       "Compiles a graph file (.onnx or .mlir), runs it once and prints its "
       "outputs.",
-      concat(
-          {{targetOptionSpec()},
-           inputOptionSpecs(),
-           {{"out", "DIR",
-             "write outputs to DIR/output_0.npy, DIR/output_1.npy, ..."},
-            {"against", "TARGET",
-             "run on a second target and compare; exit code 1 if it differs"},
-            {"repeat", "N",
-             "then run N times more and report the device time"}},
-           toleranceOptionSpecs(),
-           bindingOptionSpecs(),
-           compileOptionSpecs(),
-           {{"json", "", "report as JSON"}},
-           helpOptionSpecs()}),
-      "  fusec run model.onnx --target=reference\n"
-      "      random inputs, every op in f64\n"
-      "  fusec run model.onnx --input x=image.npy --out result\n"
-      "      one input from a file, outputs as result/output_0.npy, ...\n"
-      "  fusec run model.onnx --shape x=1x3x224x224 --repeat 100 --json\n"
-      "      fixes a size that the file leaves open; times it\n"
-      "  fusec run model.onnx --target=emulator --against=reference\n"
-      "      a second opinion\n"
-      "  fusec run model.onnx --inputs test_data_set_0 --target=emulator\n"
-      "      the GPU's kernels on the CPU, every access checked\n",
+      concat({{targetOptionSpec()},
+              inputOptionSpecs(),
+              {{"out", "DIR",
+                "write outputs to DIR/output_0.npy, DIR/output_1.npy, ..."},
+               {"against", "TARGET",
+                "run on a second target and compare; exit code 1 if it differs",
+                false, session::targetNames()},
+               {"repeat", "N",
+                "then run N times more and report the device time"}},
+              toleranceOptionSpecs(),
+              bindingOptionSpecs(),
+              compileOptionSpecs(),
+              {{"json", "", "report as JSON"}},
+              commonOptionSpecs()}),
+      {{"fusec run softmax.mlir --target=reference",
+        "random inputs, every op in f64"},
+       {"fusec run model.onnx --input x=image.npy --out result",
+        "one input from a file, outputs as result/output_0.npy, ..."},
+       {"fusec run model.onnx --shape x=1x3x224x224 --repeat 100 --json",
+        "fixes a size that the file leaves open; times it"},
+       {"fusec run softmax.mlir --target=emulator --against=reference",
+        "a second opinion"},
+       {"fusec run model.onnx --inputs test_data_set_0 --target=emulator",
+        "the GPU's kernels on the CPU, every access checked"}},
       1,
+      1,
+      {},
       run};
 }
 
 CommandSpec fusec::tool::benchCommand() {
   return {
       "bench",
+      "device time of a graph",
       "MODEL [options]",
       "Measures the device time of a graph by events on the stream, one "
       "pair per run.",
@@ -275,11 +280,13 @@ CommandSpec fusec::tool::benchCommand() {
               bindingOptionSpecs(),
               compileOptionSpecs(),
               {{"json", "", "report as JSON"}},
-              helpOptionSpecs()}),
-      "  fusec bench model.onnx --target=cuda\n"
-      "      median, p10 and p90 of 100 runs\n"
-      "  fusec bench model.onnx --target=cuda --fuse=off --json\n"
-      "      the same without fusion, for comparison\n",
+              commonOptionSpecs()}),
+      {{"fusec bench model.onnx --target=cuda",
+        "median, p10 and p90 of 100 runs"},
+       {"fusec bench model.onnx --target=cuda --fuse=off --json",
+        "the same without fusion, for comparison"}},
       1,
+      1,
+      {},
       bench};
 }

@@ -2,36 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Target.h"
-#include "Arguments.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace fusec;
 using namespace fusec::tool;
-
-static llvm::Expected<TargetKind> parseTarget(llvm::StringRef text) {
-  if (std::optional<TargetKind> kind = session::parseTargetKind(text))
-    return *kind;
-  std::string remedy;
-  if (auto name = nearest(text, session::targetNames()))
-    remedy = ("did you mean --target=" + *name + "?").str();
-  return toolError(ExitCode::Usage,
-                   "unknown target " + quoted(text) +
-                       ": expected cuda, host, emulator or reference",
-                   remedy);
-}
 
 llvm::Expected<TargetInfo> fusec::tool::targetInfo(llvm::StringRef arch) {
   if (arch.empty())
     return TargetInfo::h200();
   if (std::optional<TargetInfo> info = TargetInfo::get(arch))
     return *info;
-  return toolError(ExitCode::Usage, "unknown architecture " + quoted(arch) +
-                                        ": expected sm_90a or sm_80");
+  return toolError(ExitCode::Usage, "unknown architecture " + quoted(arch),
+                   "--help lists those of --arch");
 }
 
 llvm::Expected<Target>
 fusec::tool::openTarget(llvm::StringRef name, llvm::StringRef arch,
-                        std::shared_ptr<runtime::DiskCache> cache) {
+                        std::shared_ptr<runtime::DiskCache> cache, bool quiet) {
   session::OpenOptions options;
   options.cache = std::move(cache);
   if (!arch.empty()) {
@@ -40,16 +27,18 @@ fusec::tool::openTarget(llvm::StringRef name, llvm::StringRef arch,
       return info.takeError();
     options.machine = *info;
   }
-  options.onNoGpu = [](llvm::StringRef why) {
-    llvm::errs() << "fusec: note: no GPU (" << why
-                 << "); running on the host\n";
+  options.onNoGpu = [quiet](llvm::StringRef why) {
+    if (!quiet)
+      llvm::errs() << "fusec: note: no GPU (" << why
+                   << "); running on the host\n";
   };
   llvm::Expected<Target> target = [&]() -> llvm::Expected<Target> {
     if (name.empty())
       return session::openDefaultTarget(options);
-    llvm::Expected<TargetKind> kind = parseTarget(name);
+    std::optional<TargetKind> kind = session::parseTargetKind(name);
     if (!kind)
-      return kind.takeError();
+      return toolError(ExitCode::Usage, "unknown target " + quoted(name),
+                       "--help lists those of --target");
     return session::openTarget(*kind, options);
   }();
   if (!target)

@@ -19,10 +19,11 @@ using session::TargetKind;
 llvm::Expected<TargetInfo> targetInfo(llvm::StringRef arch);
 
 /// Opens what `name` says; empty takes CUDA where there is a GPU and otherwise
-/// the host, with a note on stderr. `arch` may be empty: that of the
-/// device. `cache` may be null.
+/// the host, with a note on stderr unless `quiet`. `arch` may be empty: that of
+/// the device. `cache` may be null.
 llvm::Expected<Target> openTarget(llvm::StringRef name, llvm::StringRef arch,
-                                  std::shared_ptr<runtime::DiskCache> cache);
+                                  std::shared_ptr<runtime::DiskCache> cache,
+                                  bool quiet);
 
 } // namespace fusec::tool
 

@@ -7,6 +7,21 @@
 using namespace fusec;
 using namespace fusec::tool;
 
+static constexpr std::pair<ExitCode, llvm::StringRef> kExitCodes[] = {
+    {ExitCode::Ok, "everything worked"},
+    {ExitCode::WrongResult, "a result is wrong (`verify`, `run --against`), or "
+                            "files of the cache were damaged"},
+    {ExitCode::Usage, "the command line or an input file is not right"},
+    {ExitCode::Unsupported, "the input is right, but fusec cannot do it yet"},
+    {ExitCode::NoDevice,
+     "the device, driver or compiler that was asked for is missing"},
+    {ExitCode::Failed, "a kernel failed to compile or run; a case of `verify` "
+                       "crashed or ran out of time"}};
+
+llvm::ArrayRef<std::pair<ExitCode, llvm::StringRef>> fusec::tool::exitCodes() {
+  return kExitCodes;
+}
+
 char ToolError::ID;
 
 void ToolError::log(llvm::raw_ostream &os) const { os << message; }

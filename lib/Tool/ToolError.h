@@ -8,7 +8,7 @@
 
 namespace fusec::tool {
 
-/// Exit codes of `fusec`; its --help lists them.
+/// Exit codes of `fusec`.
 enum class ExitCode : int {
   Ok = 0,
   /// Everything ran, and a result is not what was expected.
@@ -22,6 +22,9 @@ enum class ExitCode : int {
   /// A kernel failed to compile or run.
   Failed = 5,
 };
+
+/// Every code with its meaning, for --help.
+llvm::ArrayRef<std::pair<ExitCode, llvm::StringRef>> exitCodes();
 
 /// A message, what the user can do about it, and the exit code.
 class ToolError : public llvm::ErrorInfo<ToolError> {

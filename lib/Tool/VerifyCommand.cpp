@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "ChildProcess.h"
 #include "Commands.h"
+#include "Progress.h"
 #include "Report.h"
 #include "VerifyCase.h"
 #include "llvm/Support/FileSystem.h"
@@ -146,7 +147,8 @@ static llvm::Expected<CaseSettings> openSettings(const Arguments &arguments,
                                                  StringRef targetName) {
   CaseSettings settings;
   llvm::Expected<Target> target =
-      openTarget(targetName, arguments.value("arch"), kernelCache(arguments));
+      openTarget(targetName, arguments.value("arch"), kernelCache(arguments),
+                 arguments.has("quiet"));
   if (!target)
     return target.takeError();
   settings.target = std::move(*target);
@@ -192,8 +194,8 @@ public:
          llvm::ArrayRef<DataSet> sets, Tally &tally)
       : arguments(arguments), target(target), limit(limit), sets(sets),
         tally(tally),
-        perProcess(target == name(TargetKind::Cuda) ? kSetsPerCudaProcess : 1) {
-  }
+        perProcess(target == name(TargetKind::Cuda) ? kSetsPerCudaProcess : 1),
+        progress(arguments) {}
   llvm::Error run();
 
 private:
@@ -206,6 +208,7 @@ private:
   llvm::ArrayRef<DataSet> sets;
   Tally &tally;
   size_t perProcess;
+  Progress progress;
 };
 } // namespace
 
@@ -250,6 +253,8 @@ llvm::Error Runner::run() {
       return withCode(ExitCode::Failed, child.takeError());
     size_t end = std::min(sets.size(), next + perProcess);
     for (bool alive = true; alive && next < end; ++next) {
+      progress.show(llvm::Twine(next + 1) + " of " + llvm::Twine(sets.size()) +
+                    ": " + sets[next].label);
       std::string line;
       ChildProcess::Event event = child->next(line, limit);
       std::optional<Outcome> outcome;
@@ -258,6 +263,7 @@ llvm::Error Runner::run() {
       if (!outcome)
         outcome = died(*child, event);
       alive = outcome->verdict == Verdict::Pass;
+      progress.clear();
       tally.add(sets[next], *outcome);
     }
   }
@@ -289,6 +295,7 @@ static llvm::Expected<ExitCode> verify(const Arguments &arguments) {
 CommandSpec fusec::tool::verifyCommand() {
   return {
       "verify",
+      "run ONNX test folders and compare with their outputs",
       "DIR... [options]",
       "Runs test folders in the layout of ONNX's backend tests and compares "
       "with their\noutputs: DIR/model.onnx and DIR/test_data_set_0 with "
@@ -306,11 +313,12 @@ CommandSpec fusec::tool::verifyCommand() {
                 "write outputs to DIR/CASE/test_data_set_0/output_0.npy, ..."}},
               compileOptionSpecs(),
               {{"json", "", "report as JSON"}},
-              helpOptionSpecs()}),
-      "  fusec verify test/models/mnist_cnn --target=reference\n"
-      "      one network\n"
-      "  fusec verify onnx/backend/test/data/node --target=emulator\n"
-      "      all cases of a folder\n",
+              commonOptionSpecs()}),
+      {{"fusec verify test/models/mnist_cnn --target=reference", "one network"},
+       {"fusec verify onnx/backend/test/data/node --target=emulator",
+        "all cases of a folder"}},
+      1,
       size_t(1) << 20,
+      {},
       verify};
 }

@@ -172,10 +172,28 @@ FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
 
 void RegionLowering::addLaunch(LoweredRegion region,
                                const analysis::RegionForm &form) {
-  result.kernels.push_back(summarize(region.fusion, form));
-  result.kernels.back().microseconds =
-      analysis::CostModel(options.target).estimate(facts, form).total();
+  result.kernels.push_back(
+      summarize(region.fusion, form, facts, options.target));
   launches.push_back({std::move(region)});
+}
+
+/// Adds a part to the report entry of a launch.
+static void addPart(KernelSummary &sum, const KernelSummary &part,
+                    const TargetInfo &target) {
+  sum.kind = part.kind;
+  ++sum.parts;
+  llvm::append_range(sum.ops, part.ops);
+  llvm::append_range(sum.places, part.places);
+  sum.inputs += part.inputs;
+  sum.outputs += part.outputs;
+  sum.bytes += part.bytes;
+  sum.requestedBytes += part.requestedBytes;
+  // One launch, in which the parts share the machine.
+  sum.cost = analysis::CostModel(target).fromTotals(
+      sum.cost.readBytes + part.cost.readBytes,
+      sum.cost.writtenBytes + part.cost.writtenBytes,
+      sum.cost.instructions + part.cost.instructions,
+      sum.cost.tensorFlops + part.cost.tensorFlops);
 }
 
 /// Lowers the parts of a launch for one number of threads, the largest that any
@@ -231,14 +249,8 @@ RegionLowering::lowerParts(graph::FusionOp fusion) {
       apart.push_back(region.fusion);
       continue;
     }
-    KernelSummary one = summarize(region.fusion, *form);
-    summary.kind = one.kind;
-    llvm::append_range(summary.ops, one.ops);
-    summary.bytes += one.bytes;
-    analysis::CostEstimate cost =
-        analysis::CostModel(options.target).estimate(facts, *form);
-    summary.microseconds +=
-        cost.total() - (summary.parts++ ? cost.launchTime : 0);
+    addPart(summary, summarize(region.fusion, *form, facts, options.target),
+            options.target);
     joint.push_back(std::move(*again));
   }
   if (joint.empty()) {
@@ -381,9 +393,11 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
   ProgramBuilder program(result.program);
   if (llvm::Error error = program.begin(*entry))
     return error;
-  for (auto [launch, summary] : llvm::zip(lowering.launches, result.kernels))
+  for (auto [launch, summary] : llvm::zip(lowering.launches, result.kernels)) {
+    summary.step = result.program.steps.size();
     if (failed(emitLaunch(launch, program, summary)))
       return diagnostics.take("a thread program has no text");
+  }
   for (const InPlaceValue &pair : inPlace)
     program.addAlias(pair.argument, pair.result);
   if (llvm::Error error = program.finish(*entry))

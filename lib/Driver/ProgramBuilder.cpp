@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ProgramBuilder.h"
+#include "fusec/Analysis/IndexingMaps.h"
 #include "fusec/Reference/Attributes.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace fusec;
@@ -177,23 +180,75 @@ llvm::Error ProgramBuilder::finish(func::FuncOp function) {
   return planWorkspace(program);
 }
 
+/// Bytes of a tensor type, 0 where they are not known.
+static int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  std::optional<DType> dtype = graph::toDType(tensor.getElementType());
+  return dtype && tensor.hasStaticShape()
+             ? tensor.getNumElements() * byteSize(*dtype)
+             : 0;
+}
+
+/// Results of contractions are computed in tiles of about this size.
+static constexpr double kContractionTile = 128;
+
+/// How often the blocks of `form` together read an input.
+static double readsOf(Value argument, const analysis::RegionForm &form,
+                      analysis::FactTable &facts) {
+  if (form.kind == analysis::KernelKind::Stencil)
+    return form.haloRatio;
+  Operation *hero = form.hero();
+  const analysis::OpFacts *fact = hero ? facts.get(hero) : nullptr;
+  if (!fact)
+    return 1;
+  double most = 1;
+  for (auto [operand, access] :
+       llvm::zip(hero->getOperands(), fact->space.operands)) {
+    if (operand != argument || !access.map)
+      continue;
+    double times = 1;
+    for (auto [axis, size] : llvm::enumerate(fact->space.parallel))
+      if (!analysis::usesDimIn(access.map, axis, axis + 1))
+        times *= std::ceil(double(size) / kContractionTile);
+    most = std::max(most, times);
+  }
+  return most;
+}
+
+/// Where the graph file has `op`: the name of its node, or a place in text.
+static std::string placeOf(Operation *op) {
+  std::string text;
+  if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
+    return name.getName().str();
+  if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    llvm::raw_string_ostream(text)
+        << place.getFilename().getValue() << ':' << place.getLine();
+  return text;
+}
+
 KernelSummary driver::summarize(graph::FusionOp fusion,
-                                const analysis::RegionForm &form) {
+                                const analysis::RegionForm &form,
+                                analysis::FactTable &facts,
+                                const TargetInfo &target) {
   KernelSummary summary;
   summary.kind = form.kind;
   summary.parts = 1;
   for (Operation *op : form.ops)
-    if (!isa<graph::ConstantOp>(op))
+    if (!isa<graph::ConstantOp>(op)) {
       summary.ops.push_back(op->getName().getStringRef().str());
-  auto add = [&](Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    if (std::optional<DType> dtype = graph::toDType(tensor.getElementType());
-        dtype && tensor.hasStaticShape())
-      summary.bytes += tensor.getNumElements() * byteSize(*dtype);
-  };
-  for (Type type : fusion->getOperandTypes())
-    add(type);
-  for (Type type : fusion->getResultTypes())
-    add(type);
+      summary.places.push_back(placeOf(op));
+    }
+  summary.inputs = fusion.getNumOperands();
+  summary.outputs = fusion.getNumResults();
+  summary.cost = analysis::CostModel(target).estimate(facts, form);
+  for (BlockArgument argument : fusion.getBody().getArguments()) {
+    int64_t bytes = bytesOf(argument.getType());
+    summary.bytes += bytes;
+    summary.requestedBytes += double(bytes) * readsOf(argument, form, facts);
+  }
+  for (Type type : fusion->getResultTypes()) {
+    summary.bytes += bytesOf(type);
+    summary.requestedBytes += double(bytesOf(type));
+  }
   return summary;
 }

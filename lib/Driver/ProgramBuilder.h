@@ -48,7 +48,8 @@ private:
 
 /// The report entry of a region.
 KernelSummary summarize(graph::FusionOp fusion,
-                        const analysis::RegionForm &form);
+                        const analysis::RegionForm &form,
+                        analysis::FactTable &facts, const TargetInfo &target);
 
 /// The spec of a tensor type; dynamic dimensions are an error.
 llvm::Expected<runtime::TensorSpec> tensorSpec(mlir::Type type,

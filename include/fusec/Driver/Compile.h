@@ -37,19 +37,26 @@ enum class Stage : uint8_t {
 /// Sees the IR after each stage; must not change it.
 using StageObserver = std::function<void(Stage, mlir::Operation *)>;
 
-/// One kernel of the result and where it comes from.
+/// One launch of the result and where it comes from.
 struct KernelSummary {
   analysis::KernelKind kind = analysis::KernelKind::Pointwise;
   /// Regions side by side in the launch.
   unsigned parts = 0;
-  /// Ops of the region.
-  std::vector<std::string> ops;
+  /// Ops of the region, and for each where the graph file has it.
+  std::vector<std::string> ops, places;
+  unsigned inputs = 0, outputs = 0;
   /// Bytes of inputs and outputs of one launch, each counted once.
   int64_t bytes = 0;
-  /// The planner's estimate, µs.
-  double microseconds = 0;
+  /// Bytes that the blocks of one launch ask for: as `bytes`, but a stencil
+  /// reads its halos and a contraction each operand once per tile of its
+  /// result. Caches serve a part of it.
+  double requestedBytes = 0;
+  /// The planner's estimate of one launch.
+  analysis::CostEstimate cost = {};
   /// Index into Program::kernels.
   uint32_t kernel = 0;
+  /// Index into Program::steps.
+  uint32_t step = 0;
 };
 
 /// What compilation yields.

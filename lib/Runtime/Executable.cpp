@@ -147,3 +147,12 @@ Executable::create(Program program, std::shared_ptr<Device> device) {
     return std::move(error);
   return result;
 }
+
+Expected<std::shared_ptr<const Executable>>
+Executable::withOwnConstants() const {
+  std::shared_ptr<Executable> result(new Executable(code, target));
+  result->module = module;
+  if (Error error = result->uploadConstants())
+    return std::move(error);
+  return result;
+}

@@ -383,3 +383,24 @@ Error ExecutionContext::prepare(llvm::ArrayRef<TensorView> inputs,
                                 llvm::ArrayRef<void *> outputs) {
   return impl->bind(inputs, outputs, std::nullopt);
 }
+
+Error ExecutionContext::runStep(size_t index,
+                                llvm::ArrayRef<const void *> inputs,
+                                llvm::ArrayRef<void *> outputs, Stream stream) {
+  impl->views.assign(inputs.begin(), inputs.end());
+  if (Error error = impl->bind(impl->views, outputs, stream))
+    return error;
+  const auto *step =
+      llvm::lower_bound(llvm::ArrayRef(impl->steps), index,
+                        [](const ReadyStep &ready, size_t wanted) {
+                          return ready.index < wanted;
+                        });
+  if (step == impl->steps.data() + impl->steps.size() || step->index != index)
+    return Error::success();
+  Expected<void *> token = impl->device.enter();
+  if (!token)
+    return token.takeError();
+  Error error = impl->runStep(*step, stream);
+  impl->device.leave(*token);
+  return error ? impl->describe(index, std::move(error)) : Error::success();
+}

@@ -87,11 +87,6 @@ Object fusec::tool::toJson(const runtime::TensorSpec &spec,
   return object;
 }
 
-double fusec::tool::percentile(llvm::ArrayRef<double> sorted, double p) {
-  auto rank = static_cast<int64_t>(std::ceil(p * double(sorted.size()))) - 1;
-  return sorted[std::max<int64_t>(rank, 0)];
-}
-
 void fusec::tool::printJson(Object object) {
   llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
                << '\n';

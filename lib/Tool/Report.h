@@ -30,9 +30,6 @@ void printOutput(llvm::raw_ostream &os, const runtime::TensorSpec &spec,
 llvm::json::Object toJson(const runtime::TensorSpec &spec,
                           const HostTensor &tensor);
 
-/// Percentile `p` in [0, 1] of sorted times by nearest rank.
-double percentile(llvm::ArrayRef<double> sorted, double p);
-
 /// Prints `object` indented and ends the line.
 void printJson(llvm::json::Object object);
 

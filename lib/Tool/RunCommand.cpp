@@ -1,10 +1,11 @@
-//===- RunCommand.cpp - fusec run and fusec bench -------------------------===//
+//===- RunCommand.cpp - fusec run -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Compare.h"
 #include "Inputs.h"
-#include "Report.h"
+#include "Prepare.h"
+#include "Progress.h"
 #include "fusec/Support/Npy.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -13,53 +14,6 @@ using namespace fusec;
 using namespace fusec::tool;
 using llvm::json::Array;
 using llvm::json::Object;
-
-namespace {
-/// What both commands do first.
-struct Prepared {
-  std::unique_ptr<ModelFile> file;
-  Bindings bindings;
-  std::unique_ptr<Session> session;
-  std::vector<HostTensor> inputs;
-};
-} // namespace
-
-static llvm::Expected<Prepared> prepare(const Arguments &arguments) {
-  llvm::Expected<Bindings> bindings = parseBindings(arguments);
-  if (!bindings)
-    return bindings.takeError();
-  llvm::Expected<InputFiles> files = parseInputs(arguments);
-  if (!files)
-    return files.takeError();
-  llvm::Expected<ModelFile> file = ModelFile::open(arguments.positionals[0]);
-  if (!file)
-    return file.takeError();
-  if (llvm::Error error = bindShapes(*file, *files, *bindings))
-    return error;
-  llvm::Expected<Model> model = file->load(*bindings);
-  if (!model)
-    return model.takeError();
-  Prepared result;
-  result.file = std::make_unique<ModelFile>(std::move(*file));
-  result.bindings = std::move(*bindings);
-  llvm::Expected<std::vector<HostTensor>> inputs = makeInputs(*model, *files);
-  if (!inputs)
-    return inputs.takeError();
-  result.inputs = std::move(*inputs);
-  llvm::Expected<Target> target =
-      openTarget(arguments.value("target"), arguments.value("arch"),
-                 kernelCache(arguments), arguments.has("quiet"));
-  if (!target)
-    return target.takeError();
-  auto options = parseCompileOptions(arguments, target->info);
-  if (!options)
-    return options.takeError();
-  auto session = Session::create(std::move(*model), *target, *options);
-  if (!session)
-    return session.takeError();
-  result.session = std::move(*session);
-  return result;
-}
 
 /// DIR/output_0.npy, ...: names in files are not to be trusted with paths.
 static llvm::Error writeOutputs(llvm::StringRef folder,
@@ -127,36 +81,31 @@ static llvm::Expected<bool> runAgainst(const Arguments &arguments,
   return ok;
 }
 
-static Object headOf(const Session &session) {
-  Object object{{"target", name(session.target().kind)},
-                {"arch", session.target().info.name}};
-  if (session.target().device)
-    object["device"] = jsonText(session.target().device->info().name);
-  if (const Compiled *compiled = session.compiled())
-    object["fusion"] = toJson(compiled->summary);
-  return object;
-}
-
-/// Times `session` and adds what was measured to `object` or stdout.
-static llvm::Error timeRuns(Prepared &prepared, int64_t repeats, bool json,
-                            Object &object) {
+/// Times the session and adds what was measured to `object` or stdout.
+static llvm::Error timeRuns(Prepared &prepared, int64_t repeats,
+                            const Arguments &arguments, Object &object) {
+  auto benchmark = prepared.session->benchmark(prepared.inputs, true);
+  if (!benchmark)
+    return benchmark.takeError();
+  Progress progress(arguments);
   // A few runs settle clocks, caches and lazy loading.
-  auto times = prepared.session->time(prepared.inputs, repeats,
-                                      std::min<int64_t>(repeats, 10));
+  auto times = (*benchmark)
+                   ->timeCalls(repeats, std::min<int64_t>(repeats, 10),
+                               [&](int64_t done) {
+                                 progress.show("runs: " + llvm::Twine(done) +
+                                               " of " + llvm::Twine(repeats));
+                               });
+  progress.clear();
   if (!times)
-    return times.takeError();
-  llvm::sort(*times);
-  double median = percentile(*times, 0.5), p10 = percentile(*times, 0.1),
-         p90 = percentile(*times, 0.9);
-  if (json)
-    object["microseconds"] = Object{
-        {"repeats", repeats}, {"median", median},      {"p10", p10},
-        {"p90", p90},         {"min", times->front()}, {"max", times->back()}};
+    return withCode(ExitCode::Failed, times.takeError());
+  const Times &device = times->device;
+  if (arguments.has("json"))
+    object["microseconds"] = toJson(device);
   else
     llvm::outs() << llvm::format("time:     %.2f us median of %lld runs, p10 "
                                  "%.2f, p90 %.2f\n",
-                                 median, static_cast<long long>(repeats), p10,
-                                 p90);
+                                 device.median, static_cast<long long>(repeats),
+                                 device.p10, device.p90);
   return llvm::Error::success();
 }
 
@@ -200,33 +149,11 @@ static llvm::Expected<ExitCode> run(const Arguments &arguments) {
   if (!json && session.compiled())
     llvm::outs() << toText(session.compiled()->summary);
   if (*repeats)
-    if (llvm::Error error = timeRuns(*prepared, *repeats, json, object))
+    if (llvm::Error error = timeRuns(*prepared, *repeats, arguments, object))
       return error;
   if (json)
     printJson(std::move(object));
   return equal ? ExitCode::Ok : ExitCode::WrongResult;
-}
-
-static llvm::Expected<ExitCode> bench(const Arguments &arguments) {
-  llvm::Expected<int64_t> repeats =
-      arguments.integer("repeat", 100, 1, 1'000'000);
-  if (!repeats)
-    return repeats.takeError();
-  llvm::Expected<Prepared> prepared = prepare(arguments);
-  if (!prepared)
-    return prepared.takeError();
-  Session &session = *prepared->session;
-  bool json = arguments.has("json");
-  Object object = headOf(session);
-  if (!json && session.compiled()) {
-    llvm::outs() << "device:   " << session.target().device->info().name << '\n'
-                 << toText(session.compiled()->summary);
-  }
-  if (llvm::Error error = timeRuns(*prepared, *repeats, json, object))
-    return error;
-  if (json)
-    printJson(std::move(object));
-  return ExitCode::Ok;
 }
 
 CommandSpec fusec::tool::runCommand() {
@@ -264,29 +191,4 @@ CommandSpec fusec::tool::runCommand() {
       1,
       {},
       run};
-}
-
-CommandSpec fusec::tool::benchCommand() {
-  return {
-      "bench",
-      "device time of a graph",
-      "MODEL [options]",
-      "Measures the device time of a graph by events on the stream, one "
-      "pair per run.",
-      concat({{targetOptionSpec()},
-              {{"repeat", "N",
-                "runs to measure, after up to 10 that are not (default: 100)"}},
-              inputOptionSpecs(),
-              bindingOptionSpecs(),
-              compileOptionSpecs(),
-              {{"json", "", "report as JSON"}},
-              commonOptionSpecs()}),
-      {{"fusec bench model.onnx --target=cuda",
-        "median, p10 and p90 of 100 runs"},
-       {"fusec bench model.onnx --target=cuda --fuse=off --json",
-        "the same without fusion, for comparison"}},
-      1,
-      1,
-      {},
-      bench};
 }

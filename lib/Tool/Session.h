@@ -4,6 +4,7 @@
 #ifndef FUSEC_LIB_TOOL_SESSION_H
 #define FUSEC_LIB_TOOL_SESSION_H
 
+#include "Benchmark.h"
 #include "Model.h"
 #include "Options.h"
 #include "Target.h"
@@ -34,10 +35,10 @@ public:
   llvm::Expected<std::vector<HostTensor>>
   run(llvm::ArrayRef<HostTensor> inputs);
 
-  /// Device time of each of `repeats` runs, µs, after `warmups` runs. Fails on
-  /// the reference evaluator, which has no device.
-  llvm::Expected<std::vector<double>> time(llvm::ArrayRef<HostTensor> inputs,
-                                           int64_t repeats, int64_t warmups);
+  /// What measures runs with `inputs`; Benchmark.h says what `rotate` is. Fails
+  /// on the reference evaluator, which has no device.
+  llvm::Expected<std::unique_ptr<Benchmark>>
+  benchmark(llvm::ArrayRef<HostTensor> inputs, bool rotate) const;
 
   const Model &model() const { return graph; }
   const Target &target() const { return where; }

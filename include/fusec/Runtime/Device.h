@@ -45,6 +45,9 @@ struct DeviceInfo {
   uint64_t registersPerMultiprocessor = 0;
   uint64_t l2Bytes = 0;
   uint64_t memoryBytes = 0;
+  /// Where the GPU sits, "0000:18:00.0"; empty off the GPU and where the driver
+  /// does not say.
+  std::string pciBus = {};
   /// Buffers are host pointers and HostCall steps are accepted.
   bool hostMemory = false;
   /// Alignment in bytes that kernels need of every buffer; 1 where that of the

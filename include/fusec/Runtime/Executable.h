@@ -38,6 +38,10 @@ public:
 
   const Program &program() const { return code; }
   const std::shared_ptr<Device> &device() const { return target; }
+  /// Another executable of the same loaded kernels whose constants are at
+  /// addresses of their own: for measurements that must not find them in a
+  /// cache.
+  llvm::Expected<std::shared_ptr<const Executable>> withOwnConstants() const;
   /// Bytes of workspace that each context needs.
   uint64_t workspaceBytes() const { return code.workspaceBytes; }
   const LoadedKernel &kernel(size_t index) const {
@@ -60,7 +64,7 @@ private:
 
   Program code;
   std::shared_ptr<Device> target;
-  std::unique_ptr<LoadedModule> module;
+  std::shared_ptr<const LoadedModule> module;
   Buffer constantMemory;
   std::vector<void *> constants;
   // Made when first needed, by any thread.
@@ -162,6 +166,13 @@ public:
   /// and alignment.
   llvm::Error prepare(llvm::ArrayRef<TensorView> inputs,
                       llvm::ArrayRef<void *> outputs);
+
+  /// Enqueues step `index` of Program::steps alone; for measurements. Its
+  /// inputs are there if the earlier steps were enqueued one by one before.
+  /// A step that does nothing (an empty grid) is none. Not for a context with
+  /// an allocator.
+  llvm::Error runStep(size_t index, llvm::ArrayRef<const void *> inputs,
+                      llvm::ArrayRef<void *> outputs, Stream stream = nullptr);
 
   const Executable &executable() const;
 

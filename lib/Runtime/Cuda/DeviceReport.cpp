@@ -53,6 +53,10 @@ Expected<DeviceInfo> fusec::runtime::queryDevice(const Driver &driver,
                                  "cuDeviceGetName"))
     return std::move(error);
   info.name = name;
+  char bus[32] = "";
+  if (driver.deviceGetPciBus &&
+      driver.deviceGetPciBus(bus, sizeof(bus), id) == 0)
+    info.pciBus = bus;
   size_t bytes = 0;
   if (Error error =
           driver.check(driver.deviceTotalMem(&bytes, id), "cuDeviceTotalMem"))

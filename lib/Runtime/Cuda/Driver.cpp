@@ -69,6 +69,8 @@ static Error findFunctions(Driver &driver) {
   need(driver.eventRecord, "cuEventRecord");
   need(driver.eventSynchronize, "cuEventSynchronize");
   need(driver.eventElapsedTime, "cuEventElapsedTime");
+  driver.deviceGetPciBus = nullptr;
+  driver.library.find(driver.deviceGetPciBus, {"cuDeviceGetPCIBusId"});
   driver.functionLoad = nullptr;
   driver.library.find(driver.functionLoad, {"cuFuncLoad"});
   driver.launchKernelEx = nullptr;

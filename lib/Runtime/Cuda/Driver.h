@@ -124,6 +124,8 @@ struct Driver {
   Result (*deviceGetName)(char *, int length, DeviceId);
   Result (*deviceGetAttribute)(int *, DeviceAttribute, DeviceId);
   Result (*deviceTotalMem)(size_t *, DeviceId);
+  /// Null where the driver lacks it.
+  Result (*deviceGetPciBus)(char *, int length, DeviceId);
   Result (*primaryRetain)(Context *, DeviceId);
   Result (*primaryRelease)(DeviceId);
   Result (*contextGetCurrent)(Context *);

@@ -145,6 +145,8 @@ TEST(DriverAbi, FunctionsHaveTheShapeOfTheHeaders) {
   FUSEC_CHECK(Driver, moduleUnload, cuModuleUnload, "cuModuleUnload");
   FUSEC_CHECK(Driver, moduleGetFunction, cuModuleGetFunction,
               "cuModuleGetFunction");
+  FUSEC_CHECK(Driver, deviceGetPciBus, cuDeviceGetPCIBusId,
+              "cuDeviceGetPCIBusId");
   FUSEC_CHECK(Driver, functionLoad, cuFuncLoad, "cuFuncLoad");
   FUSEC_CHECK(Driver, functionGetAttribute, cuFuncGetAttribute,
               "cuFuncGetAttribute");

@@ -1,0 +1,62 @@
+//===- Prepare.cpp - a model with inputs on a target ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "Prepare.h"
+#include "Inputs.h"
+
+using namespace fusec;
+using namespace fusec::tool;
+using llvm::json::Object;
+
+llvm::Expected<Prepared> fusec::tool::prepare(const Arguments &arguments) {
+  llvm::Expected<Bindings> bindings = parseBindings(arguments);
+  if (!bindings)
+    return bindings.takeError();
+  llvm::Expected<InputFiles> files = parseInputs(arguments);
+  if (!files)
+    return files.takeError();
+  llvm::Expected<ModelFile> file = ModelFile::open(arguments.positionals[0]);
+  if (!file)
+    return file.takeError();
+  if (llvm::Error error = bindShapes(*file, *files, *bindings))
+    return error;
+  llvm::Expected<Model> model = file->load(*bindings);
+  if (!model)
+    return model.takeError();
+  Prepared result;
+  result.file = std::make_unique<ModelFile>(std::move(*file));
+  result.bindings = std::move(*bindings);
+  llvm::Expected<std::vector<HostTensor>> inputs = makeInputs(*model, *files);
+  if (!inputs)
+    return inputs.takeError();
+  result.inputs = std::move(*inputs);
+  llvm::Expected<Target> target =
+      openTarget(arguments.value("target"), arguments.value("arch"),
+                 kernelCache(arguments), arguments.has("quiet"));
+  if (!target)
+    return target.takeError();
+  auto options = parseCompileOptions(arguments, target->info);
+  if (!options)
+    return options.takeError();
+  auto session = Session::create(std::move(*model), *target, *options);
+  if (!session)
+    return session.takeError();
+  result.session = std::move(*session);
+  return result;
+}
+
+Object fusec::tool::headOf(const Session &session) {
+  Object object{{"target", name(session.target().kind)},
+                {"arch", session.target().info.name}};
+  if (session.target().device)
+    object["device"] = jsonText(session.target().device->info().name);
+  if (const Compiled *compiled = session.compiled())
+    object["fusion"] = toJson(compiled->summary);
+  return object;
+}
+
+Object fusec::tool::toJson(const Times &times) {
+  return Object{{"median", times.median}, {"p10", times.p10},
+                {"p90", times.p90},       {"min", times.least},
+                {"max", times.most},      {"repeats", times.count}};
+}

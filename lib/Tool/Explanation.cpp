@@ -197,15 +197,18 @@ static llvm::Error addResources(Explanation &result,
 
 /// Measures where there is a GPU of the kind that was planned for, and
 /// otherwise takes what the planner assumes.
-static void addFloors(Explanation &result, const TargetInfo &target) {
+static void addFloors(Explanation &result, const TargetInfo &target,
+                      bool measure) {
   result.bandwidth = target.memoryBandwidth;
   result.bandwidthSource = "assumed for " + target.name.str();
-  if (auto measured = measureBandwidth(target.computeCapability)) {
-    result.bandwidth = measured->bytesPerSecond;
-    result.bandwidthMeasured = true;
-    result.bandwidthSource = "measured by copies on " + measured->device;
-  } else {
-    llvm::consumeError(measured.takeError());
+  if (measure) {
+    if (auto measured = measureBandwidth(target.computeCapability)) {
+      result.bandwidth = measured->bytesPerSecond;
+      result.bandwidthMeasured = true;
+      result.bandwidthSource = "measured by copies on " + measured->device;
+    } else {
+      llvm::consumeError(measured.takeError());
+    }
   }
   for (KernelEntry &kernel : result.kernels)
     kernel.floorMicroseconds = kernel.minimumBytes / result.bandwidth * 1e6;
@@ -241,6 +244,6 @@ fusec::tool::explainModel(const ModelFile &file, const Bindings &bindings,
                  addResources(result, compiled->compilation, options))
       result.noResources = llvm::toString(std::move(error));
   }
-  addFloors(result, options.compile.target);
+  addFloors(result, options.compile.target, !options.planOnly);
   return result;
 }

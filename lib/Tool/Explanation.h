@@ -92,7 +92,7 @@ struct Explanation {
 /// How to explain.
 struct ExplainOptions {
   driver::CompileOptions compile;
-  /// Do not compile to cubins.
+  /// Look neither for NVRTC nor for a GPU: the same on every machine.
   bool planOnly = false;
   std::shared_ptr<runtime::DiskCache> cache = {};
   /// Told what is being done; may be empty.

@@ -285,6 +285,10 @@ static std::string details(size_t index, const KernelEntry &kernel) {
   }
   if (!kernel.split.empty())
     os << "by itself: " << kernel.split << "\n";
+  if (!kernel.parts.empty())
+    os << "parts: " << kernel.parts << "\n";
+  if (!kernel.aloneWhy.empty())
+    os << "shares no launch: " << kernel.aloneWhy << "\n";
   for (auto [i, op] : llvm::enumerate(kernel.ops)) {
     if (i == 24) {
       os << "… " << kernel.ops.size() - i << " more";

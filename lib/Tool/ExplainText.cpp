@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 using namespace fusec;
 using namespace fusec::tool;
@@ -51,6 +52,20 @@ static void printKernel(llvm::raw_ostream &os, size_t index,
   os << "  " << opList(kernel.ops) << '\n';
   if (!kernel.split.empty())
     os << "       by itself: " << kernel.split << '\n';
+  if (!kernel.parts.empty())
+    os << "       parts: " << kernel.parts << '\n';
+}
+
+/// The reasons why kernels share no launch, each with its kernels.
+static void printAlone(llvm::raw_ostream &os, const Explanation &e) {
+  std::map<std::string, std::string> reasons;
+  for (auto [i, kernel] : llvm::enumerate(e.kernels))
+    if (!kernel.aloneWhy.empty())
+      reasons[kernel.aloneWhy] += " " + std::to_string(i);
+  if (!reasons.empty())
+    os << "\nkernels that share no launch:\n";
+  for (const auto &[reason, kernels] : reasons)
+    os << " " << kernels << ": " << reason << '\n';
 }
 
 static void printKernels(llvm::raw_ostream &os, const Explanation &e) {
@@ -102,6 +117,7 @@ std::string fusec::tool::toText(const Explanation &e) {
     os << toText(e.summary) << '\n';
   printKernels(os, e);
   printEdges(os, e);
+  printAlone(os, e);
   if (!e.failure.empty())
     os << "\nthis is a plan only, it has no code yet: " << e.failure << '\n';
   return text;
@@ -158,6 +174,12 @@ static Object toJson(const KernelEntry &kernel) {
                 {"code", nullptr}};
   if (!kernel.split.empty())
     object["split"] = jsonText(kernel.split);
+  if (!kernel.parts.empty())
+    object["parts"] = kernel.numParts;
+  if (!kernel.aloneWhy.empty()) {
+    object["alone_reason"] = kernel.aloneReason;
+    object["alone_why"] = jsonText(kernel.aloneWhy);
+  }
   if (kernel.code)
     object["code"] = toJson(*kernel.code);
   return object;

@@ -6,6 +6,7 @@
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include <map>
 
 using namespace fusec;
 using namespace fusec::tool;
@@ -131,12 +132,37 @@ static EdgeEntry entryOf(const fusion::EdgeDecision &decision) {
   return entry;
 }
 
+/// "100 pointwise of 15 ops, 1 row of 3 ops".
+static std::string partList(llvm::ArrayRef<fusion::PartDecision> parts) {
+  std::map<std::string, unsigned> counts;
+  for (const fusion::PartDecision &part : parts)
+    ++counts[analysis::name(part.kind).str() + " of " +
+             std::to_string(part.numOps) + " ops"];
+  std::string text;
+  for (const auto &[part, count] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + part;
+  return text;
+}
+
+static void addDecision(KernelEntry &entry,
+                        const fusion::KernelDecision &decision) {
+  if (decision.split)
+    entry.split = decision.split->sentence();
+  if (!decision.parts.empty()) {
+    entry.numParts = decision.parts.size();
+    entry.parts = partList(decision.parts);
+  }
+  if (decision.alone) {
+    entry.aloneReason = analysis::name(decision.alone->reason).str();
+    entry.aloneWhy = decision.alone->sentence();
+  }
+}
+
 /// Edges, and what befell kernels after planning.
 static void addDecisions(Explanation &result,
                          const fusion::FusionDecisions &decisions) {
   for (auto [entry, decision] : llvm::zip(result.kernels, decisions.kernels))
-    if (decision.split)
-      entry.split = decision.split->sentence();
+    addDecision(entry, decision);
   for (const fusion::EdgeDecision &edge : decisions.edges)
     result.edges.push_back(entryOf(edge));
 }

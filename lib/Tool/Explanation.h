@@ -53,6 +53,12 @@ struct KernelEntry {
   std::optional<KernelCode> code;
   /// Why its ops are not in the kernel that was planned for them, if so.
   std::string split;
+  /// The independent regions that share this launch: "3 row of 1 ops".
+  unsigned numParts = 1;
+  std::string parts;
+  /// Why it shares its launch with no other kernel: the reason's name and a
+  /// sentence; empty where it does, or where that was not looked for.
+  std::string aloneReason, aloneWhy;
 };
 
 /// An edge of the graph between two ops.

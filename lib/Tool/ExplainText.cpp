@@ -62,8 +62,9 @@ static void printAlone(llvm::raw_ostream &os, const Explanation &e) {
   for (auto [i, kernel] : llvm::enumerate(e.kernels))
     if (!kernel.aloneWhy.empty())
       reasons[kernel.aloneWhy] += " " + std::to_string(i);
-  if (!reasons.empty())
-    os << "\nkernels that share no launch:\n";
+  if (reasons.empty() || e.kernels.size() < 2)
+    return;
+  os << "\nkernels that share no launch:\n";
   for (const auto &[reason, kernels] : reasons)
     os << " " << kernels << ": " << reason << '\n';
 }

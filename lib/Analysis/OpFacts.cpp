@@ -13,8 +13,9 @@ using namespace fusec::analysis;
 static constexpr int64_t kMaxStencilReduction = 256;
 /// Most output channels of such a convolution: every one rereads the tile.
 static constexpr int64_t kMaxStencilChannels = 64;
-/// Most products of both: 64 channels out of a 3 x 3 window over 3.
-static constexpr int64_t kMaxStencilProducts = 2048;
+/// Most products of both: 16 channels out of 32. Beyond it a
+/// pass over memory costs less than products without a register tile.
+static constexpr int64_t kMaxStencilProducts = 512;
 
 bool analysis::isStencilWindow(const graph::IterationSpace &space,
                                unsigned numOperands) {

@@ -19,7 +19,7 @@ std::vector<OptionSpec> fusec::tool::compileOptionSpecs() {
            "else\nsm_90a)",
            false, kArchitectures},
           {"exact", "",
-           "round after every op: bits equal those of the unfused graph"},
+           "round after every op, as the unfused graph does"},
           {"fuse", "on|off", "off makes one kernel per op (default: on)", false,
            kOnOff},
           {"no-cache", "",

@@ -143,9 +143,9 @@ std::string Refusal::remedy() const {
   case RefusalReason::OpaqueOp:
     return "express the op by element-wise ops and reductions";
   case RefusalReason::RegionTooLarge:
-    return "raise max-ops";
+    return "raise max-ops, an option of fusec-fusion-form-groups";
   case RefusalReason::TooManyBuffers:
-    return "raise max-buffers";
+    return "raise max-buffers, an option of fusec-fusion-form-groups";
   case RefusalReason::NoProfit:
     return "none: separate kernels are faster";
   case RefusalReason::HaloTooLarge:

@@ -14,12 +14,20 @@ void Settings::say(fusec_log_level wanted, const llvm::Twine &message) const {
 /// The cache that the options ask for; null for none.
 static std::shared_ptr<runtime::DiskCache>
 openCache(const fusec_context_options &options, const Settings &settings) {
-  bool isStandard = !options.cache_directory;
-  if (options.cache_off || (isStandard && !runtime::DiskCache::standard()))
+  if (options.cache_off)
     return nullptr;
   runtime::DiskCacheOptions cache;
-  cache.directory = isStandard ? runtime::DiskCache::standardDirectory()
-                               : options.cache_directory;
+  if (options.cache_directory) {
+    cache.directory = options.cache_directory;
+  } else {
+    std::string problem;
+    auto standard = runtime::DiskCache::standardOptions(problem);
+    if (!problem.empty())
+      settings.say(FUSEC_LOG_WARNING, problem);
+    if (!standard)
+      return nullptr;
+    cache = std::move(*standard);
+  }
   if (options.cache_bytes)
     cache.maxBytes = options.cache_bytes;
   // A copy: the settings own the cache.

@@ -14,6 +14,25 @@ static bool holds(graph::FusionOp fusion, const analysis::OpRef &op) {
   });
 }
 
+/// Numbers the kernels anew after one gave way to `parts`: those behind it move
+/// up by `added`, and an end of an edge in it follows its op, to `first` + i if
+/// part i holds it. Ops of equal name and place (a composite's) count as one:
+/// the first.
+static void renumber(std::optional<unsigned> &number, const analysis::OpRef &op,
+                     unsigned kernel, ArrayRef<graph::FusionOp> parts,
+                     unsigned first, unsigned added) {
+  if (!number || *number < kernel)
+    return;
+  if (*number > kernel) {
+    *number += added;
+    return;
+  }
+  const auto *part = llvm::find_if(
+      parts, [&](graph::FusionOp fusion) { return holds(fusion, op); });
+  if (part != parts.end())
+    *number = first + (part - parts.begin());
+}
+
 void fusion::recordSplit(FusionDecisions &decisions, unsigned kernel,
                          ArrayRef<graph::FusionOp> parts,
                          const analysis::Refusal &why,
@@ -26,27 +45,15 @@ void fusion::recordSplit(FusionDecisions &decisions, unsigned kernel,
   }
   auto at = decisions.kernels.erase(decisions.kernels.begin() + kernel);
   decisions.kernels.insert(at, described.begin(), described.end());
-  // Ops of equal name and place (a composite's) count as one: the first.
-  auto renumber = [&](std::optional<unsigned> &number,
-                      const analysis::OpRef &op) {
-    if (!number || *number < kernel)
-      return;
-    if (*number > kernel) {
-      *number += parts.size() - 1;
-      return;
-    }
-    const auto *part = llvm::find_if(
-        parts, [&](graph::FusionOp fusion) { return holds(fusion, op); });
-    *number += part == parts.end() ? 0 : part - parts.begin();
-  };
   // Parts of a shared launch keep what is fused inside of them.
   bool areOps = llvm::all_of(parts, [](graph::FusionOp part) {
     return llvm::hasSingleElement(part.getBody().front().without_terminator());
   });
   for (EdgeDecision &edge : decisions.edges) {
     bool wasHere = edge.fused && edge.producerKernel == kernel;
-    renumber(edge.producerKernel, edge.producer);
-    renumber(edge.consumerKernel, edge.consumer);
+    unsigned added = parts.size() - 1;
+    renumber(edge.producerKernel, edge.producer, kernel, parts, kernel, added);
+    renumber(edge.consumerKernel, edge.consumer, kernel, parts, kernel, added);
     if (wasHere && (areOps || edge.producerKernel != edge.consumerKernel)) {
       edge.fused = false;
       edge.refusal = why;
@@ -72,21 +79,9 @@ void fusion::recordApart(FusionDecisions &decisions, unsigned kernel,
   }
   decisions.kernels.insert(decisions.kernels.begin() + kernel + 1,
                            described.begin(), described.end());
-  auto renumber = [&](std::optional<unsigned> &number,
-                      const analysis::OpRef &op) {
-    if (!number || *number < kernel)
-      return;
-    if (*number > kernel) {
-      *number += apart.size();
-      return;
-    }
-    const auto *part = llvm::find_if(
-        apart, [&](graph::FusionOp fusion) { return holds(fusion, op); });
-    if (part != apart.end())
-      *number += 1 + (part - apart.begin());
-  };
   for (EdgeDecision &edge : decisions.edges) {
-    renumber(edge.producerKernel, edge.producer);
-    renumber(edge.consumerKernel, edge.consumer);
+    unsigned added = apart.size(), first = kernel + 1;
+    renumber(edge.producerKernel, edge.producer, kernel, apart, first, added);
+    renumber(edge.consumerKernel, edge.consumer, kernel, apart, first, added);
   }
 }

@@ -7,6 +7,7 @@
 #include "fusec/Driver/Diagnostics.h"
 #include "fusec/Frontend/Onnx/TensorData.h"
 #include "fusec/Target/Host/CompileForHost.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
@@ -73,8 +74,52 @@ llvm::Error session::describeFunction(Model &model) {
   return llvm::Error::success();
 }
 
+/// Where the comment or string ends that starts at `at`; `at` if none does.
+static size_t skipComment(llvm::StringRef text, size_t at) {
+  if (text.substr(at).starts_with("//"))
+    return std::min(text.find('\n', at), text.size() - 1);
+  if (text[at] != '"')
+    return at;
+  size_t end = at + 1;
+  while (end < text.size() && text[end] != '"' && text[end] != '\n')
+    end += text[end] == '\\' ? 2 : 1;
+  return std::min(end, text.size() - 1);
+}
+
+/// The parser calls itself for every bracket and sign: text that nests deeper
+/// than any graph does is refused before it overflows the stack.
+static llvm::Error checkNesting(llvm::StringRef text, llvm::StringRef name) {
+  constexpr unsigned kMaxDepth = 256;
+  constexpr llvm::StringLiteral kOpening = "([{<", kClosing = ")]}>";
+  unsigned depth[4] = {}, signs = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    i = skipComment(text, i);
+    char c = text[i];
+    signs = c == '-' ? signs + 1 : c == ' ' ? signs : 0;
+    // Arrows and comparisons close nothing.
+    if (c == '>' && ((i && text[i - 1] == '-') || text.substr(i + 1, 1) == "="))
+      continue;
+    size_t opening = kOpening.find(c), closing = kClosing.find(c);
+    if (opening != llvm::StringRef::npos)
+      ++depth[opening];
+    else if (closing != llvm::StringRef::npos && depth[closing])
+      --depth[closing];
+    if (signs > kMaxDepth ||
+        llvm::any_of(depth, [](unsigned d) { return d > kMaxDepth; }))
+      return sessionError(
+          ErrorClass::InvalidArgument,
+          quoted(name) + " is not valid: expected brackets nested at most " +
+              llvm::Twine(kMaxDepth) + " deep");
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<Model> session::parseModel(llvm::StringRef text,
                                           llvm::StringRef name) {
+  bool isText = !isBytecode(llvm::MemoryBufferRef(text, name));
+  if (llvm::Error error =
+          isText ? checkNesting(text, name) : llvm::Error::success())
+    return error;
   Model model;
   model.context = createContext();
   DiagnosticCollector diagnostics(model.context.get());

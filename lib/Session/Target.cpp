@@ -50,7 +50,14 @@ static llvm::Expected<Target> openCuda(const OpenOptions &options) {
   auto device = runtime::createCudaDevice(cuda);
   if (!device)
     return withClass(ErrorClass::NoDevice, device.takeError());
-  if (!options.machine && (*device)->info().computeCapability < 90)
+  unsigned capability = (*device)->info().computeCapability;
+  if (capability < 80)
+    return sessionError(ErrorClass::NoDevice,
+                        "expected a GPU of compute capability 8.0 or newer, "
+                        "found " +
+                            std::to_string(capability / 10) + "." +
+                            std::to_string(capability % 10));
+  if (!options.machine && capability < 90)
     info = TargetInfo::a100();
   return Target{TargetKind::Cuda, *device, info};
 }

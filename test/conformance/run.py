@@ -197,7 +197,7 @@ def write_table(path, table):
 
 def summary(name, table):
     right = sum(text == "right" for text in table.values())
-    return f"{name}: {right} of {len(table)} right ({100 * right / len(table):.1f} %)"
+    return f"{name}: {right} of {len(table)} right ({100 * right / max(len(table), 1):.1f} %)"
 
 
 def reasons(tables):

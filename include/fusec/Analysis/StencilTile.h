@@ -47,13 +47,13 @@ struct StagedValue {
 /// first.
 llvm::SmallVector<StagedValue> stagedValues(const RegionForm &form);
 
-/// The largest tile per spine dim that covers whole the axes which some staged
-/// value does not depend on, whose extended edge along sliding axes is at most
-/// 64, and whose boxes fit in registers and in static shared memory. Nothing if
-/// there is none. Static sizes only.
+/// The tile per spine dim with the least work of a multiprocessor, halo
+/// included: large tiles repeat less, small ones fill the machine. It covers
+/// whole the axes which some staged value does not depend on, its extended edge
+/// along sliding axes is at most 64, and its boxes fit in registers and in
+/// static shared memory. Nothing if there is none. Static sizes only.
 std::optional<llvm::SmallVector<int64_t>>
-chooseStencilTile(const RegionForm &form,
-                  llvm::ArrayRef<StagedValue> staged);
+chooseStencilTile(const RegionForm &form, llvm::ArrayRef<StagedValue> staged);
 
 } // namespace fusec::analysis
 

@@ -108,32 +108,6 @@ void ThreadCode::forEachRegister(Location loc, int64_t count,
   scopes.pop_back();
 }
 
-bool ThreadCode::isUniform(Value tile) {
-  auto it = uniform.find(tile);
-  if (it != uniform.end())
-    return it->second;
-  return uniform[tile] = computeUniform(tile);
-}
-
-bool ThreadCode::computeUniform(Value tile) {
-  tile::LayoutAttr layout = tile::getLayout(tile.getType());
-  Operation *op = tile.getDefiningOp();
-  if (!layout || layout.getRegisterCount() == 1)
-    return true;
-  if (!op)
-    return false; // carried by a loop: an array with a register each
-  if (auto iota = dyn_cast<tile::IotaOp>(op))
-    return llvm::none_of(layout.getReg(), [&](const Digit &digit) {
-      return digit.axis == int64_t(iota.getAxis()) && digit.stride &&
-             digit.size > 1;
-    });
-  if (isa<tile::BroadcastOp, tile::ReduceOp, tile::ShiftOp, scf::ForOp>(op))
-    return false;
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return !tile::getLayout(operand.getType()) || isUniform(operand);
-  });
-}
-
 void ThreadCode::materialize(Value tile) {
   if (arrays.contains(tile))
     return;

@@ -15,6 +15,7 @@
 
 #include "fusec/Dialect/Simt/IR/Simt.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
+#include "fusec/Dialect/Tile/IR/UniformTiles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -70,7 +71,7 @@ public:
 
   /// True if all registers of a thread hold the same element: nothing that
   /// `tile` is made of depends on the register.
-  bool isUniform(mlir::Value tile);
+  bool isUniform(mlir::Value tile) { return uniform.contains(tile); }
 
   /// Coordinate of the element in `reg` along `axis` of the tile.
   mlir::Value coordinate(mlir::Location loc, tile::LayoutAttr layout,
@@ -92,8 +93,7 @@ public:
   mlir::Value lane, warp;
 
 private:
-  bool computeUniform(mlir::Value tile);
-  llvm::DenseMap<mlir::Value, bool> uniform;
+  tile::UniformTiles uniform;
   mlir::Value emit(mlir::Value tile, mlir::Value reg);
   mlir::Value emitBroadcast(tile::BroadcastOp op, mlir::Value reg);
 

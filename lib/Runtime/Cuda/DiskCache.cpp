@@ -236,20 +236,31 @@ static std::optional<uint64_t> parseSize(StringRef text) {
   return number << shift;
 }
 
+std::optional<DiskCacheOptions>
+DiskCache::standardOptions(std::string &problem) {
+  DiskCacheOptions options;
+  options.directory = standardDirectory();
+  if (isOff() || options.directory.empty())
+    return std::nullopt;
+  if (auto size = environment("FUSEC_CACHE_SIZE")) {
+    if (std::optional<uint64_t> bytes = parseSize(*size))
+      options.maxBytes = *bytes;
+    else
+      problem = "FUSEC_CACHE_SIZE: expected a number of bytes such as 512M; "
+                "the bound is 1G";
+  }
+  return options;
+}
+
 std::shared_ptr<DiskCache> DiskCache::standard() {
   static const std::shared_ptr<DiskCache> cache = [] {
-    DiskCacheOptions options;
-    options.directory = standardDirectory();
-    if (isOff() || options.directory.empty())
+    std::string problem;
+    std::optional<DiskCacheOptions> options = standardOptions(problem);
+    if (!options)
       return std::shared_ptr<DiskCache>();
-    auto size = environment("FUSEC_CACHE_SIZE");
-    std::optional<uint64_t> bytes =
-        size ? parseSize(*size) : std::optional(options.maxBytes);
-    options.maxBytes = bytes.value_or(options.maxBytes);
-    auto made = std::make_shared<DiskCache>(options);
-    if (!bytes)
-      made->impl->warn("FUSEC_CACHE_SIZE: expected a number of bytes such as "
-                       "512M; the bound is 1G");
+    auto made = std::make_shared<DiskCache>(*options);
+    if (!problem.empty())
+      made->impl->warn(problem);
     return made;
   }();
   return cache;

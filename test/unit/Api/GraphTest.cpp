@@ -215,3 +215,27 @@ TEST(ApiGraph, UnknownOperatorsAreUnsupported) {
   EXPECT_TRUE(failsWith(fromOnnx(context, model(spec.proto()).bytes, graph),
                         FUSEC_UNSUPPORTED, "NoSuchOperator"));
 }
+
+// Unbalanced brackets in comments and strings are no nesting.
+TEST(ApiGraph, CommentsAndStringsDoNotNest) {
+  Context context = makeContext();
+  std::string text;
+  for (int i = 0; i < 1000; ++i)
+    text += "// a < b, ( [ {\n";
+  text += "module attributes {x.note = \"";
+  text += std::string(1000, '<') +
+          "\\\"((\"} {\n"
+          "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+          "  return %x : tensor<4xf32>\n}\n}\n";
+  fusec_graph *graph = nullptr;
+  EXPECT_TRUE(ok(
+      fusec_graph_from_mlir(context.get(), text.data(), text.size(), &graph)));
+  fusec_graph_free(graph);
+  // Arrows close no type.
+  std::string deep = "func.func private @f(";
+  for (int i = 0; i < 20000; ++i)
+    deep += "tuple<() -> (), ";
+  EXPECT_TRUE(failsWith(
+      fusec_graph_from_mlir(context.get(), deep.data(), deep.size(), &graph),
+      FUSEC_INVALID_GRAPH, "nested at most 256 deep"));
+}

@@ -68,6 +68,9 @@ public:
   /// folder; FUSEC_CACHE_SIZE bounds its bytes (suffixes K, M, G). One object
   /// per process; null too where no folder can be named.
   static std::shared_ptr<DiskCache> standard();
+  /// What `standard` is made with; empty where it is null. `problem` says what
+  /// of the environment could not be read, if anything.
+  static std::optional<DiskCacheOptions> standardOptions(std::string &problem);
   /// The folder that `standard` would use; empty for none.
   static std::string standardDirectory();
 

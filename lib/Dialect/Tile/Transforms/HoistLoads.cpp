@@ -1,6 +1,7 @@
 //===- HoistLoads.cpp - move loads out of loops ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Tile/IR/UniformTiles.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -32,25 +33,6 @@ static bool isReadOnly(Value buffer) {
   return kernel && arg.getArgNumber() < kernel.getReadOnly();
 }
 
-/// True if no register digit tells the elements of `tile` apart, as far as its
-/// address says.
-static bool isUniform(Value tile) {
-  Operation *op = tile.getDefiningOp();
-  if (!op)
-    return false;
-  if (auto iota = dyn_cast<IotaOp>(op))
-    return llvm::none_of(getLayout(iota.getType()).getReg(),
-                         [&](const Digit &digit) {
-                           return digit.axis == int64_t(iota.getAxis()) &&
-                                  digit.stride && digit.size > 1;
-                         });
-  if (isa<BroadcastOp, ReduceOp, ShiftOp>(op))
-    return false;
-  return llvm::all_of(op->getOperands(), [](Value operand) {
-    return !getLayout(operand.getType()) || isUniform(operand);
-  });
-}
-
 namespace {
 struct HoistLoadsPass : fusec::tile::impl::HoistLoadsPassBase<HoistLoadsPass> {
   void runOnOperation() override {
@@ -63,6 +45,7 @@ struct HoistLoadsPass : fusec::tile::impl::HoistLoadsPassBase<HoistLoadsPass> {
 
   void hoist(scf::ForOp loop) {
     int64_t registers = 0;
+    UniformTiles uniform;
     moveLoopInvariantCode(
         loop.getLoopRegions(),
         [&](Value value, Region *region) {
@@ -75,8 +58,8 @@ struct HoistLoadsPass : fusec::tile::impl::HoistLoadsPassBase<HoistLoadsPass> {
           if (!isReadOnly(load.getBuffer()))
             return false;
           int64_t needed =
-              isUniform(load.getOffsets()) &&
-                      (!load.getMask() || isUniform(load.getMask()))
+              uniform.contains(load.getOffsets()) &&
+                      (!load.getMask() || uniform.contains(load.getMask()))
                   ? 1
                   : getLayout(load.getType()).getRegisterCount();
           if (registers + needed > kMaxRegisters)

@@ -10,10 +10,13 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::analysis;
 
-// Rows of a strip: enough that filling the registers is a small part.
-static constexpr int64_t kHeights[] = {128, 64, 32, 16};
-// Warps that keep an H200 busy for some waves (132 x 16 resident).
-static constexpr int64_t kBusyWarps = 4 * 132 * 16;
+// Rows of a strip. Tall ones make filling the registers a small part, short
+// ones give a small image to more warps.
+static constexpr int64_t kHeights[] = {128, 64, 32, 16, 8, 4};
+// Warps that an H200 holds at once (132 x 16).
+static constexpr double kResidentWarps = 132 * 16;
+// A shorter strip must be this much better.
+static constexpr double kGain = 0.9;
 // Window points of all windows of a region, each written out.
 static constexpr int64_t kMaxTaps = 96;
 // Window points of one iteration, for the size of the text.
@@ -196,7 +199,9 @@ bool MarchAnalysis::chooseVector() {
   return best > 0.3;
 }
 
-/// The tallest strips that still fill the machine.
+/// The height with the fewest rows that a multiprocessor walks one after the
+/// other, those that fill the registers included; half a wave is lost at the
+/// end.
 void MarchAnalysis::chooseHeight() {
   int64_t others = 1, rows = form.parallel[march.row];
   for (auto [dim, size] : llvm::enumerate(form.parallel))
@@ -204,13 +209,19 @@ void MarchAnalysis::chooseHeight() {
       others *= size;
   int64_t strips =
       llvm::divideCeil(form.parallel[march.column], march.usefulColumns());
-  for (int64_t height : kHeights) {
-    int64_t wanted = std::min(height, rows);
-    march.height =
-        int64_t(llvm::alignTo(uint64_t(wanted + march.warmUp), march.unroll)) -
+  double best = 0;
+  for (int64_t wanted : kHeights) {
+    int64_t height =
+        int64_t(llvm::alignTo(uint64_t(std::min(wanted, rows) + march.warmUp),
+                              march.unroll)) -
         march.warmUp;
-    if (others * strips * llvm::divideCeil(rows, march.height) >= kBusyWarps)
-      return;
+    double warps = double(others * strips * llvm::divideCeil(rows, height));
+    double walked = double(height + march.warmUp) *
+                    std::max(1.0, warps / kResidentWarps + 0.5);
+    if (best > 0 && walked >= kGain * best)
+      continue;
+    best = walked;
+    march.height = height;
   }
 }
 

@@ -24,6 +24,8 @@ static constexpr int64_t kMaxRegisters = 32;
 
 // Blocks that fill an H200 once: two a multiprocessor.
 static constexpr int64_t kBusyBlocks = 2 * 132;
+// What starting and ending a block costs its multiprocessor, in window points.
+static constexpr double kBlockWork = 2048;
 // A smaller tile must save this much of the load of a multiprocessor, and may
 // repeat this much of the work of the largest.
 static constexpr double kGain = 0.9, kMaxRepeat = 1.6;
@@ -37,8 +39,9 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 
 StencilThreads analysis::stencilThreads(ArrayRef<int64_t> sizes) {
   StencilThreads result;
-  int64_t inner = std::max<int64_t>(1, sizes.back());
-  int64_t outer = std::max<int64_t>(1, product(sizes.drop_back()));
+  int64_t inner = sizes.empty() ? 1 : std::max<int64_t>(1, sizes.back());
+  int64_t outer =
+      sizes.empty() ? 1 : std::max<int64_t>(1, product(sizes.drop_back()));
   int64_t groups = llvm::divideCeil(inner, 32);
   result.innerWarps =
       std::min<int64_t>(kStencilWarps, llvm::bit_floor(uint64_t(groups)));
@@ -173,14 +176,16 @@ bool TileChooser::fits() const {
   return most <= kMaxRegisters * 32 * kStencilWarps && bytes <= kSharedBytes;
 }
 
-/// Window points that a block computes, halo included.
+/// Window points that a block computes, halo and idle lanes included.
 double TileChooser::workOfBlock() const {
-  double work = 0;
+  double work = kBlockWork;
   for (const RegionStage &stage : form.stages) {
     auto op = cast<graph::FusibleOpInterface>(stage.op);
-    double points = 1;
+    SmallVector<int64_t> sizes;
     for (const TileExtent &extent : stage.box)
-      points *= extent.extent(extent.dim ? tile[*extent.dim] : 1);
+      sizes.push_back(extent.extent(extent.dim ? tile[*extent.dim] : 1));
+    StencilThreads threads = stencilThreads(sizes);
+    double points = double(threads.rows() * threads.columns());
     for (int64_t size : op.getIterationSpace().reduced)
       points *= size;
     work += points;

@@ -28,7 +28,7 @@ struct StencilThreads {
   int64_t columns() const { return 32 * innerWarps * innerRepeats; }
 };
 
-/// The threads of a box of `sizes`.
+/// The threads of a box of `sizes`; no sizes are one point.
 StencilThreads stencilThreads(llvm::ArrayRef<int64_t> sizes);
 
 /// A value that a window of the region reads and an op of the region makes.

@@ -16,7 +16,7 @@ TEST(GemmConfig, HasTheFormulasOfTheDeviceTemplate) {
   config.tileM = 128, config.tileN = 256, config.tileK = 64;
   config.warpsM = 2, config.warpsN = 4, config.stages = 3;
   EXPECT_EQ(config.deviceType(),
-            "GemmConfig<GemmKind::BF16, 128, 256, 64, 2, 4, 3, 8>");
+            "GemmConfig<GemmKind::BF16, 128, 256, 64, 2, 4, 3, 8, 1>");
   EXPECT_EQ(config.threads(), 256);
   EXPECT_EQ(config.sharedBytes(), 3 * (128 + 256) * 64 * 2);
   config.stages = 2, config.tileK = 32;
@@ -47,6 +47,16 @@ TEST(GemmConfig, TakesLargeTilesForLargeAndSmallTilesForSmallProblems) {
     }
 }
 
+TEST(GemmConfig, DividesKWhereResultsAreFew) {
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{160, 64, 960}, {960, 64, 160}, {64, 256, 480}}) {
+    GemmConfig config = chooseGemmConfig(GemmKind::F32, m, n, k, 1, true);
+    EXPECT_GE(config.threads(), 256) << config.deviceType();
+    EXPECT_GT(config.warpsK, 1) << config.deviceType();
+  }
+  EXPECT_EQ(chooseGemmConfig(GemmKind::F32, 4096, 4096, 4096, 1).warpsK, 1);
+}
+
 TEST(GemmConfig, StaysWithinTheSharedMemoryOfTheDevice) {
   for (int64_t limit : {48, 99, 163, 227}) {
     GemmDevice device{108, limit * 1024, (limit + 1) * 1024};
@@ -70,8 +80,9 @@ TEST(GemmConfig, MeetsTheConstraintsOfTheDeviceTemplate) {
           for (int64_t v : {c.tileM, c.tileN, c.tileK, c.warpsM, c.warpsN})
             EXPECT_EQ(v & (v - 1), 0) << c.deviceType();
           if (kind == GemmKind::F32) {
-            EXPECT_EQ(c.tileM, 32 * c.warpsM);
-            EXPECT_EQ(c.tileN, 64 * c.warpsN);
+            EXPECT_TRUE(c.tileM == 16 * c.warpsM || c.tileM == 32 * c.warpsM);
+            EXPECT_TRUE(c.tileN == 32 * c.warpsN || c.tileN == 64 * c.warpsN);
+            EXPECT_GE(c.tileK, 4 * c.warpsK);
           } else {
             EXPECT_EQ(c.tileM % (16 * c.warpsM), 0);
             EXPECT_EQ(c.tileN % (16 * c.warpsN), 0);

@@ -47,12 +47,13 @@ struct KernelCase {
   DType type;
   int tileM, tileN, tileK, warpsM, warpsN, stages, groupM;
   Side a, b;
+  int warpsK = 1;
 
   std::string text() const;
-  uint32_t threads() const { return 32 * warpsM * warpsN; }
+  uint32_t threads() const { return 32 * warpsM * warpsN * warpsK; }
   uint32_t sharedBytes() const {
     return std::max<uint32_t>(stages * (tileM + tileN) * tileK * byteSize(type),
-                              tileM * tileN * 4);
+                              warpsK * tileM * tileN * 4);
   }
 };
 
@@ -66,7 +67,7 @@ std::string sideText(const Side &side) {
 
 std::string KernelCase::text() const {
   std::string config = "GemmConfig<GemmKind::" + std::string(kind);
-  for (int v : {tileM, tileN, tileK, warpsM, warpsN, stages, groupM})
+  for (int v : {tileM, tileN, tileK, warpsM, warpsN, stages, groupM, warpsK})
     config += ", " + std::to_string(v);
   return "using Config_" + std::string(name) + " = " + config + ">;\n" +
          "TEST_KERNEL(" + name + ", Config_" + name + ", " +
@@ -106,6 +107,15 @@ const KernelCase kCases[] = {
      computedOuter(1)},
     {"f32_gather4", "F32", DType::F32, 32, 64, 8, 1, 1, 2, 8, computedOuter(2),
      computedK(4)},
+    // Warps divide k; a thread makes 8 x 8, 4 x 4 results.
+    {"f32_divided", "F32", DType::F32, 64, 64, 32, 2, 1, 2, 8, asyncK,
+     asyncOuter, 4},
+    {"f32_divided8", "F32", DType::F32, 32, 64, 64, 1, 1, 2, 8, computedK(4),
+     computedOuter(1), 8},
+    {"f32_small", "F32", DType::F32, 32, 32, 64, 2, 1, 2, 8, asyncOuter, asyncK,
+     4},
+    {"f32_smallest", "F32", DType::F32, 16, 32, 64, 1, 1, 2, 8, computedK(1),
+     computedOuter(1), 8},
 };
 
 /// The kernel's module, compiled once a process.

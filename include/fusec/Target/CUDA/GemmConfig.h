@@ -35,6 +35,8 @@ struct GemmConfig {
   int64_t warpsM = 0, warpsN = 0;
   int64_t stages = 0;
   int64_t groupM = 8;
+  /// Groups of warps that divide k between them (F32 only).
+  int64_t warpsK = 1;
   /// Blocks an SM that registers are to allow (third argument of
   /// FUSEC_KERNEL_MIN).
   int64_t minBlocks = 1;
@@ -42,16 +44,16 @@ struct GemmConfig {
   /// Bytes of one element in shared memory.
   int64_t elementBytes() const;
   /// Threads of a block.
-  int64_t threads() const { return 32 * warpsM * warpsN; }
+  int64_t threads() const { return 32 * warpsM * warpsN * warpsK; }
   /// Dynamic shared memory of a block, in bytes.
   int64_t sharedBytes() const;
   /// Blocks in x for a problem (y = z = 1); 0 means that nothing is launched.
   int64_t grid(int64_t m, int64_t n, int64_t batch) const;
-  /// The device type, "GemmConfig<GemmKind::F16, 128, 128, 64, 2, 2, 3, 8>".
+  /// The device type, "GemmConfig<GemmKind::F16, 128, 128, 64, 2, 2, 3, 8, 1>".
   std::string deviceType() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 9> toNumbers() const;
+  std::array<int64_t, 10> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 

@@ -48,13 +48,14 @@ struct GemmElement<GemmKind::BF16> {
   using Type = bf16;
 };
 
-/// One instantiation of the skeleton. A CTA of 32 * WarpsM * WarpsN threads
-/// makes a TileM x TileN tile, TileK of k a step, through a ring of `Stages`
-/// tiles. GroupM row tiles are walked together so that neighbouring CTAs share
-/// rows and columns in L2. For Kind == F32 each thread makes 8 x 8 results, so
-/// WarpsM == TileM / 32 and WarpsN == TileN / 64.
+/// One instantiation of the skeleton. A CTA of 32 * WarpsM * WarpsN * WarpsK
+/// threads makes a TileM x TileN tile, TileK of k a step, through a ring of
+/// `Stages` tiles. GroupM row tiles are walked together so that neighbouring
+/// CTAs share rows and columns in L2. For Kind == F32 a warp's lanes are 4 x 8
+/// and each thread makes 4 or 8 rows by 4 or 8 columns; WarpsK > 1 divides each
+/// step's k between groups of warps, whose sums are added in the end.
 template <GemmKind Kind, i32 TileM, i32 TileN, i32 TileK, i32 WarpsM,
-          i32 WarpsN, i32 Stages, i32 GroupM>
+          i32 WarpsN, i32 Stages, i32 GroupM, i32 WarpsK = 1>
 struct GemmConfig {
   using Element = typename GemmElement<Kind>::Type;
   static constexpr GemmKind kKind = Kind;
@@ -65,14 +66,15 @@ struct GemmConfig {
   static constexpr i32 kWarpsN = WarpsN;
   static constexpr i32 kStages = Stages;
   static constexpr i32 kGroupM = GroupM;
-  static constexpr i32 kThreads = 32 * WarpsM * WarpsN;
+  static constexpr i32 kWarpsK = WarpsK;
+  static constexpr i32 kThreads = 32 * WarpsM * WarpsN * WarpsK;
   /// Elements of one 16-byte group.
   static constexpr i32 kGroup = 16 / i32(sizeof(Element));
   /// One slot of the ring: the A tile, then the B tile, in elements.
   static constexpr i32 kSlotA = TileM * TileK;
   static constexpr i32 kSlot = (TileM + TileN) * TileK;
   static constexpr i32 kRingBytes = Stages * kSlot * i32(sizeof(Element));
-  static constexpr i32 kStageBytes = TileM * TileN * 4;
+  static constexpr i32 kStageBytes = WarpsK * TileM * TileN * 4;
   /// Dynamic shared memory that the launch must give.
   static constexpr i32 kSharedBytes =
       kRingBytes > kStageBytes ? kRingBytes : kStageBytes;
@@ -82,14 +84,15 @@ struct GemmConfig {
   }
   static_assert(isPowerOfTwo(TileM) && isPowerOfTwo(TileN) &&
                     isPowerOfTwo(TileK) && isPowerOfTwo(WarpsM) &&
-                    isPowerOfTwo(WarpsN),
+                    isPowerOfTwo(WarpsN) && isPowerOfTwo(WarpsK),
                 "tiles and warps are powers of two");
   static_assert(Stages >= 2 && GroupM >= 1, "a ring has at least two slots");
   static_assert(TileN >= 32, "the epilogue stage needs four groups a row");
   static_assert(Kind == GemmKind::F32
-                    ? (TileM == 32 * WarpsM && TileN == 64 * WarpsN &&
-                       TileK >= 4)
-                    : (TileM % (16 * WarpsM) == 0 &&
+                    ? ((TileM == 16 * WarpsM || TileM == 32 * WarpsM) &&
+                       (TileN == 32 * WarpsN || TileN == 64 * WarpsN) &&
+                       TileK >= 4 * WarpsK)
+                    : (WarpsK == 1 && TileM % (16 * WarpsM) == 0 &&
                        TileN % (16 * WarpsN) == 0 && TileK >= 4 * kGroup),
                 "a warp's tile does not divide the CTA's tile");
 };

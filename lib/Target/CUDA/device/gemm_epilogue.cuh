@@ -29,7 +29,8 @@ struct GemmStage {
 };
 
 /// Hands the staged tile to the epilogue hole. The caller has stored the whole
-/// tile; this function makes it visible to all threads first.
+/// tile, once for each of Config::kWarpsK parts of k, one after the other; this
+/// function makes them visible to all threads first and adds them in order.
 template <class Config, class Holes, class Shared>
 FUSEC_DEVICE void gemmEpilogue(const Holes &holes, Shared stage, GemmTile tile,
                                i32 m, i32 n) {
@@ -43,6 +44,16 @@ FUSEC_DEVICE void gemmEpilogue(const Holes &holes, Shared stage, GemmTile tile,
       f32 v[8];
       lds<4>(v, 0, stage, Stage::index(row, column));
       lds<4>(v, 4, stage, Stage::index(row, column + 4));
+      FUSEC_UNROLL
+      for (i32 part = 1; part < Config::kWarpsK; ++part) {
+        i32 slab = part * (Config::kTileM * Config::kTileN);
+        f32 more[8];
+        lds<4>(more, 0, stage, slab + Stage::index(row, column));
+        lds<4>(more, 4, stage, slab + Stage::index(row, column + 4));
+        FUSEC_UNROLL
+        for (i32 e = 0; e < 8; ++e)
+          v[e] += more[e];
+      }
       i32 left = n - (tile.n0 + column);
       holes.epilogue(tile.batch, tile.m0 + row, tile.n0 + column, v,
                      left < 8 ? left : 8);

@@ -4,6 +4,7 @@
 #include "fusec/Session/Target.h"
 #include "fusec/Embedded/GemmSkeleton.h"
 #include "fusec/Embedded/PreludeCuda.h"
+#include "fusec/Embedded/PreludeSm90.h"
 #include "fusec/Runtime/Cuda/CudaDevice.h"
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
 #include "fusec/Runtime/Host/HostDevice.h"
@@ -14,6 +15,7 @@ using namespace fusec::session;
 static constexpr llvm::StringRef kTargetNames[] = {"cuda", "host", "emulator",
                                                    "reference"};
 static constexpr char kPreludeName[] = "fusec_prelude.cuh";
+static constexpr char kSm90Name[] = "fusec_sm90.cuh";
 static constexpr char kSkeletonName[] = "fusec_skeleton.cuh";
 
 llvm::StringRef session::name(TargetKind kind) {
@@ -33,8 +35,10 @@ runtime::NvrtcOptions session::nvrtcOptions(const TargetInfo &info) {
   runtime::NvrtcOptions options;
   options.architecture = info.computeCapability;
   options.headers = {{kPreludeName, embedded::kPreludeCuda},
+                     {kSm90Name, embedded::kPreludeSm90},
                      {kSkeletonName, embedded::kGemmSkeleton}};
   options.skeletonHeader = kSkeletonName;
+  options.sm90Header = kSm90Name;
   options.extraOptions = {std::string("--pre-include=") + kPreludeName};
   return options;
 }

@@ -5,6 +5,7 @@
 #include "Random.h"
 #include "Target.h"
 #include "fusec/Embedded/GemmSkeleton.h"
+#include "fusec/Embedded/PreludeSm90.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -322,6 +323,12 @@ fusec::tool::standaloneCuda(const Program &program,
         "-arch="
      << architecture << " -o program program.cu && ./program [SEED]\n"
      << devicePrelude()
+     << (llvm::any_of(program.kernels,
+                      [](const runtime::Kernel &kernel) {
+                        return kernel.usesSm90;
+                      })
+             ? embedded::kPreludeSm90
+             : "")
      << (llvm::any_of(
              program.kernels,
              [](const runtime::Kernel &kernel) { return kernel.usesSkeleton; })

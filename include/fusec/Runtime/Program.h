@@ -83,6 +83,11 @@ struct Kernel {
   uint32_t cluster = 1;
   /// The source is on the contraction skeleton beside the prelude.
   bool usesSkeleton = false;
+  /// The source uses what only sm_90a has (prelude_sm90.cuh).
+  bool usesSm90 = false;
+  /// All blocks of a launch must run at the same time: they wait for each
+  /// other (FUSEC_KERNEL_GRID).
+  bool cooperative = false;
   /// Vector accesses of the source are split so that the buffers of a launch
   /// need only this alignment in bytes (a power of two up to 16, at least the
   /// element size). Not for sources on the skeleton.

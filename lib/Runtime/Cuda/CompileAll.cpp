@@ -93,6 +93,7 @@ KernelKey NvrtcCompiler::Impl::hashEnvironment() const {
     update(hash, header.text);
   }
   update(hash, options.skeletonHeader);
+  update(hash, options.sm90Header);
   return hash.final();
 }
 
@@ -103,7 +104,8 @@ KernelKey NvrtcCompiler::Impl::keyOf(const Kernel &kernel) const {
   update(hash, kernel.source);
   for (uint32_t number :
        {kernel.threads, kernel.cluster, kernel.alignment,
-        uint32_t(kernel.usesSkeleton), uint32_t(kernel.inPlace)})
+        uint32_t(kernel.usesSkeleton), uint32_t(kernel.inPlace),
+        uint32_t(kernel.usesSm90)})
     update(hash, std::to_string(number));
   return hash.final();
 }
@@ -164,10 +166,10 @@ static std::vector<Batch> dealAlike(llvm::ArrayRef<Task *> tasks,
 // Kernels of one batch are compiled in the same way.
 static std::vector<Batch> dealBatches(llvm::MutableArrayRef<Task> tasks,
                                       unsigned threads) {
-  std::map<std::tuple<uint32_t, bool, bool>, Batch> groups;
+  std::map<std::tuple<uint32_t, bool, bool, bool>, Batch> groups;
   for (Task &task : tasks)
     groups[{task.kernel->alignment, task.kernel->inPlace,
-            task.kernel->usesSkeleton}]
+            task.kernel->usesSkeleton, task.kernel->usesSm90}]
         .push_back(&task);
   std::vector<Batch> batches;
   for (const auto &[how, group] : groups)
@@ -197,8 +199,10 @@ Expected<TextResult> NvrtcCompiler::Impl::compileText(llvm::StringRef text,
     ++statistics.programs;
   }
   std::string before;
+  if (like.usesSm90 && !options.sm90Header.empty())
+    before += "#include \"" + options.sm90Header + "\"\n";
   if (like.usesSkeleton && !options.skeletonHeader.empty())
-    before = "#include \"" + options.skeletonHeader + "\"\n";
+    before += "#include \"" + options.skeletonHeader + "\"\n";
   NvrtcOptions changed = options;
   if (like.alignment != kBufferAlignment)
     changed.extraOptions.push_back("--define-macro=FUSEC_ALIGNMENT=" +
@@ -355,6 +359,7 @@ NvrtcCompiler::compileTogether(llvm::ArrayRef<Kernel> kernels) {
   for (const Kernel &kernel : kernels) {
     appendText(all.source, kernel);
     all.usesSkeleton |= kernel.usesSkeleton;
+    all.usesSm90 |= kernel.usesSm90;
     all.inPlace |= kernel.inPlace;
     all.alignment = std::min(all.alignment, kernel.alignment);
   }

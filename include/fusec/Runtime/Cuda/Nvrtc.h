@@ -63,6 +63,8 @@ struct NvrtcOptions {
   /// The header that kernels on the contraction skeleton include besides; such
   /// kernels are compiled apart from others, which need not parse it.
   std::string skeletonHeader = {};
+  /// Likewise the header of what only sm_90a has; included before that.
+  std::string sm90Header = {};
   /// Line tables for profilers.
   bool lineInfo = false;
   /// Several times faster to compile, slower to run; for tests.

@@ -66,6 +66,10 @@ struct f8e5m2 {
 /// As FUSEC_KERNEL, with registers for at least `blocks` blocks on an SM.
 #define FUSEC_KERNEL_MIN(name, threads, blocks)                                \
   extern "C" __global__ void __launch_bounds__(threads, blocks) name
+/// As FUSEC_KERNEL_MIN, for kernels whose blocks wait for each other
+/// (Kernel::cooperative): all blocks of a launch run at the same time.
+#define FUSEC_KERNEL_GRID(name, threads, blocks)                               \
+  FUSEC_KERNEL_MIN(name, threads, blocks)
 #define FUSEC_EXPORT(name)
 #define FUSEC_SHARED(T, name, count) __shared__ __align__(128) T name[count]
 /// Dynamic shared memory seen as `T`, from its start or from a byte offset
@@ -681,6 +685,46 @@ FUSEC_DEVICE u32 ticket(u32 *p, I off, u32 n) {
                : "l"(p + off), "r"(n - 1u)
                : "memory");
   return old;
+}
+
+/// A load that acquires and a store that releases at GPU scope, for one block
+/// that waits for another.
+template <class I>
+FUSEC_DEVICE u32 ld_acquire(const u32 *p, I off) {
+  u32 r;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+               : "=r"(r)
+               : "l"(__cvta_generic_to_global(p + off))
+               : "memory");
+  return r;
+}
+template <class I>
+FUSEC_DEVICE void st_release(u32 *p, I off, u32 v) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(
+                   __cvta_generic_to_global(p + off)),
+               "r"(v)
+               : "memory");
+}
+/// A barrier of all blocks of a cooperative launch, called by all threads. The
+/// word was zero before the first launch and is used for nothing else by
+/// launches of this many blocks; it need not be reset between launches.
+template <class I>
+FUSEC_DEVICE void grid_sync(u32 *p, I off) {
+  // All blocks together add 2^31: the top bit changes with the last one.
+  const u32 others = (u32)(ncta_x() * ncta_y() * ncta_z()) - 1u;
+  const bool first = cta_x() == 0 && cta_y() == 0 && cta_z() == 0;
+  bar();
+  if (tid() == 0) {
+    u32 old;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(__cvta_generic_to_global(p + off)),
+                   "r"(first ? 0x80000000u - others : 1u)
+                 : "memory");
+    while (((old ^ ld_acquire(p, off)) >> 31) == 0) {
+    }
+  }
+  bar();
 }
 
 //===-- Tensor cores ------------------------------------------------------===//

@@ -2,6 +2,7 @@
 """DLPack's structs and capsules: how arrays of other libraries come and go."""
 
 import ctypes as ct
+import sys
 
 from ._capi import DTYPES, InvalidArgument, dtype_code
 
@@ -87,13 +88,29 @@ class Borrowed:
             raise TypeError(f"expected an array with __dlpack__ (NumPy, "
                             f"PyTorch, CuPy, JAX), found {type(array).__name__}")
         on_cuda = array.__dlpack_device__()[0] in (CUDA, CUDA_MANAGED)
-        self._capsule = (array.__dlpack__(stream=stream) if on_cuda
-                         else array.__dlpack__())
+        how = {"stream": stream} if on_cuda else {}
+        # Versions of PyTorch have no name for 8-bit floats in DLPack: those
+        # go as bytes, and get their type here.
+        small = _is_torch_float8(array)
+        if small:
+            array = array.view(sys.modules["torch"].uint8)
+        self._capsule = array.__dlpack__(**how)
         if not _api.PyCapsule_IsValid(self._capsule, _TENSOR):
             raise TypeError(f"{type(array).__name__} gave no DLPack tensor")
         # Not renamed to "used_dltensor": the capsule then frees the tensor.
         pointer = _api.PyCapsule_GetPointer(self._capsule, _TENSOR)
         self.tensor = ct.cast(pointer, ct.POINTER(DLManagedTensor)).contents.tensor
+        if small:
+            self.tensor.code, self.tensor.bits = _CODES[DTYPES[small]]
+
+
+def _is_torch_float8(array):
+    """The number of the element type of a PyTorch tensor of 8-bit floats; 0
+    for other arrays."""
+    if type(array).__module__.split(".")[0] != "torch":
+        return 0
+    name = str(array.dtype)
+    return dtype_code(name) if "float8" in name else 0
 
 
 def delete(pointer):

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Who runs a case: fusec, PyTorch in its ways, JAX.
+
+A contender is made for a case with its buffer sets, `sets[i] = (inputs,
+outputs)`, and has `step(i)`, which enqueues one run on set i on the current
+stream and returns the outputs.
+"""
+
+import time
+
+from .formulas import JaxOps, TorchOps
+
+#: Names for --peers.
+NAMES = ("torch", "compile", "autotune", "jax", "optim")
+
+
+class Fusec:
+    """fusec through its Python module on the same buffers."""
+    name = "fusec"
+    can_capture = True
+
+    def __init__(self, problem, target, arrays, exact=False):
+        import fusec
+        b = fusec.GraphBuilder()
+        values = [b.input(x.name, x.dtype, x.shape) for x in problem.inputs]
+        for name, value in problem.graph(b, *values).items():
+            b.output(name, value)
+        start = time.perf_counter()
+        self.program = fusec.compile(b.finish(), target=target, exact=exact)
+        self.compile_ms = 1e3 * (time.perf_counter() - start)
+        plan = self.program.plan or {}
+        kernels = plan.get("kernels", [])
+        self.predicted_us = sum(k.get("microseconds", 0) for k in kernels)
+        self.launches = plan.get("fusion", {}).get("launches", 0)
+        self.arrays = arrays
+
+    def outputs(self):
+        """Poisoned buffers for the outputs."""
+        return [self.arrays.poisoned(info) for info in self.program.outputs]
+
+    def bind(self, sets):
+        self.sets = sets
+        self.lists = [(list(i), list(o)) for i, o in sets]
+
+    def step(self, i):
+        stream = None
+        if self.arrays.name == "cuda":
+            stream = self.arrays.torch.cuda.current_stream().cuda_stream
+        inputs, outputs = self.lists[i]
+        self.program.run(inputs, outputs, stream)
+        return outputs
+
+    def kernels(self):
+        """(registers, spilled bytes) of each kernel, after a run."""
+        return [(k.registers, k.spill_store_bytes)
+                for k in self.program.kernels]
+
+
+class Torch:
+    """PyTorch: "torch" eager with the library's own functions; "compile" and
+    "autotune" torch.compile of the formula."""
+    can_capture = True
+
+    def __init__(self, name, problem, sets):
+        import torch
+        self.name, self.torch, self.sets = name, torch, sets
+        ops = TorchOps()
+        self.candidates = [lambda *x: problem.formula(ops, *x)]
+        if problem.native:
+            self.candidates.append(lambda *x: problem.native(ops, *x))
+        if name == "torch":
+            self.candidates = self.candidates[-1:]
+        else:
+            torch._dynamo.reset()
+            options = {"dynamic": False}
+            if name == "autotune":
+                options["mode"] = "max-autotune-no-cudagraphs"
+            # The written-out formula gives the compiler the most freedom.
+            self.candidates = [torch.compile(self.candidates[0], **options)]
+        self.function = self.candidates[0]
+
+    def step(self, i):
+        with self.torch.no_grad():
+            return self.function(*self.sets[i][0])
+
+
+class Optimizer:
+    """torch.optim's fused step on parameters of its own."""
+    name, can_capture = "optim", True
+
+    def __init__(self, problem, sets):
+        import torch
+        self.optimizers = [problem.optimizer(torch, inputs)
+                           for inputs, _ in sets]
+
+    def step(self, i):
+        self.optimizers[i].step()
+
+
+class Jax:
+    """jax.jit of the formula on the same memory. Timed by the wall over many
+    calls in a row, as its launches cannot be captured here."""
+    name, can_capture = "jax", False
+
+    def __init__(self, problem, sets):
+        import jax
+        self.jax = jax
+        ops = JaxOps()
+        self.sets = [[self._take(x) for x in inputs] for inputs, _ in sets]
+        function = jax.jit(lambda *x: problem.formula(ops, *x))
+        self.function = function.lower(*self.sets[0]).compile()
+
+    def _take(self, x):
+        """A JAX array on a tensor's memory; a copy for types that DLPack does
+        not carry."""
+        import jax.numpy as jnp
+        try:
+            return self.jax.dlpack.from_dlpack(x)
+        except Exception:
+            return jnp.asarray(x.cpu().numpy())
+
+    def step(self, i):
+        return self.function(*self.sets[i])
+
+    def wait(self, outputs):
+        self.jax.block_until_ready(outputs)
+
+
+def make_peer(name, problem, sets):
+    """The contender `name`, or None where it has nothing for this problem.
+    Raises what its library raises."""
+    if name == "optim":
+        return Optimizer(problem, sets) if problem.optimizer else None
+    if name == "jax":
+        return Jax(problem, sets)
+    return Torch(name, problem, sets)

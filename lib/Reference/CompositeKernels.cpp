@@ -147,7 +147,8 @@ static Results normalizeRows(Operation *op, Operands operands, int64_t axis,
   for (int64_t start = 0; start < x.elements(); start += count) {
     double mean = 0, variance = 0;
     for (int64_t i = 0; centre && i < count; ++i)
-      mean += x.real[start + i] / count;
+      mean += x.real[start + i];
+    mean /= count;
     for (int64_t i = 0; i < count; ++i)
       variance += std::pow(x.real[start + i] - mean, 2) / count;
     for (int64_t i = 0; i < count; ++i)

@@ -97,6 +97,14 @@ static Results argReduceKernel(Operation *op, Operands operands,
   return single(std::move(*result));
 }
 
+/// A running value of a narrower type than f64, or infinity where f32 has no
+/// such number: sums that overflow do not come back.
+static double keepOverflow(double value, DType dtype) {
+  double narrow = roundToFloat(DType::F32, value);
+  return dtype != DType::F64 && std::isinf(narrow) ? narrow : value;
+}
+static int64_t keepOverflow(int64_t value, DType) { return value; }
+
 static Results cumulativeKernel(Operation *op, Operands operands,
                                 Context &context) {
   auto cumulative = cast<graph::CumulativeOp>(op);
@@ -117,7 +125,7 @@ static Results cumulativeKernel(Operation *op, Operands operands,
         for (int64_t step = 0; step < view.size; ++step) {
           int64_t j = reverse ? view.size - 1 - step : step;
           int64_t p = (o * view.size + j) * view.inner + i;
-          auto next = combine(state, source[p]);
+          auto next = keepOverflow(combine(state, source[p]), x.dtype);
           target[p] = exclusive ? state : next;
           state = next;
         }

@@ -109,11 +109,11 @@ static void resize(Operator &op, Val x, llvm::ArrayRef<AxisPlan> plans,
     x = op.emit.widen(x);
   for (const AxisPlan &p : plans) {
     if (!x ||
-        !op.require(p.in > 0 && p.out < (int64_t(1) << 24),
+        !op.require((p.in > 0 || p.out == 0) && p.out < (int64_t(1) << 24),
                     "cannot resize axis " + llvm::Twine(p.axis) + " from " +
                         llvm::Twine(p.in) + " to " + llvm::Twine(p.out)))
       return;
-    if (p.in == p.out && p.scale == 1)
+    if (p.in == p.out && (p.scale == 1 || p.in == 0))
       continue;
     x = linear ? resizeLinear(op, x, p, m) : resizeNearest(op, x, p, m);
   }

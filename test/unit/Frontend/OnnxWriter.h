@@ -110,6 +110,14 @@ inline Proto intsAttr(const std::string &name,
   return out.integer(20, 7);
 }
 
+inline Proto floatsAttr(const std::string &name,
+                        const std::vector<float> &values) {
+  Proto out = Proto().text(1, name);
+  for (float v : values)
+    out.real(7, v);
+  return out.integer(20, 6);
+}
+
 /// A NodeProto.
 inline Proto node(const std::string &op, const std::vector<std::string> &ins,
                   const std::vector<std::string> &outs,

@@ -352,6 +352,38 @@ TEST_F(DiskCacheTest, ProcessesShareAFolder) {
   EXPECT_TRUE(report.damaged.empty());
 }
 
+// Bug I5: 32 writers of 20 modules, half of them killed at any moment. Whatever
+// is left is whole.
+TEST_F(DiskCacheTest, I5KilledWritersLeaveWholeModules) {
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < 32; ++i) {
+    pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      DiskCache own({folder, 1 << 20, [](const std::string &) {}});
+      for (unsigned round = 0; round < (i % 2 ? 1u : 1000u); ++round)
+        for (uint8_t key = 0; key < 20; ++key)
+          own.insert(moduleOf({key, uint8_t(100 + key)}, 20'000));
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  for (unsigned i = 0; i < 32; ++i) {
+    if (i % 2 == 0) {
+      ::usleep(3'000 + 977 * i);
+      ::kill(children[i], SIGKILL);
+    }
+    ::waitpid(children[i], nullptr, 0);
+  }
+  DiskCache both = cache();
+  for (uint8_t key = 0; key < 20; ++key)
+    if (auto found = both.find(keyOf(key)))
+      EXPECT_EQ(found->module->cubin, std::vector<char>(20'000, char(key)));
+  EXPECT_EQ(both.statistics().damaged, 0u);
+  EXPECT_GT(both.statistics().hits, 0u);
+  EXPECT_TRUE(warnings.empty());
+}
+
 TEST_F(DiskCacheTest, ThreadsShareACache) {
   DiskCache both = cache(20'000);
   std::vector<std::thread> threads;

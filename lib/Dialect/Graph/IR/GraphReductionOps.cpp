@@ -6,6 +6,8 @@
 // and breaks ties by it.
 //===----------------------------------------------------------------------===//
 #include "GraphCombine.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fusec;
@@ -245,12 +247,35 @@ IterationSpace CumulativeOp::getIterationSpace() {
   return space;
 }
 
+/// The element type of the running value: float sums and products of many
+/// elements are kept in f64, as errors of f32 would grow with their number.
+static Type runningElement(CumulativeOp op) {
+  Type element = ops::elementOf(op.getOperand());
+  bool isRounded =
+      op.getKind() == ReduceKind::sum || op.getKind() == ReduceKind::prod;
+  return isRounded && isa<FloatType>(element)
+             ? Float64Type::get(op.getContext())
+             : element;
+}
+
+/// `value`, a running f64, or infinity where f32 has no such number: what
+/// overflows must not come back.
+static Value limitToF32(ElementBuilder &eb, Value value) {
+  Type f32 = eb.getBuilder().getF32Type(), f64 = eb.getBuilder().getF64Type();
+  Value narrow = eb.convert(eb.convert(value, f64, f32), f32, f64);
+  Value size = eb.make<math::AbsFOp>(narrow);
+  Value infinity = eb.real(f64, std::numeric_limits<double>::infinity());
+  Value overflows =
+      eb.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, size, infinity);
+  return eb.select(overflows, narrow, value);
+}
+
 SmallVector<Type> CumulativeOp::getStateTypes() {
-  return {ElementBuilder::computeType(ops::elementOf(getOperand()))};
+  return {ElementBuilder::computeType(runningElement(*this))};
 }
 
 SmallVector<Value> CumulativeOp::buildIdentity(ElementBuilder &eb) {
-  return {ops::buildIdentity(eb, getKind(), ops::elementOf(getOperand()))};
+  return {ops::buildIdentity(eb, getKind(), runningElement(*this))};
 }
 
 SmallVector<Value> CumulativeOp::buildLift(ElementBuilder &eb,
@@ -263,15 +288,23 @@ SmallVector<Value> CumulativeOp::buildLift(ElementBuilder &eb,
   Value mask = ops::compare(eb, includes, reduced[0], parallel[getDimension()]);
   SmallVector<Value> index(parallel);
   index[getDimension()] = reduced[0];
-  return {reader.readMasked(0, index, mask, buildIdentity(eb)[0])};
+  Type element = ops::elementOf(getOperand());
+  Value outside = ops::buildIdentity(eb, getKind(), element);
+  return {eb.convert(reader.readMasked(0, index, mask, outside), element,
+                     runningElement(*this))};
 }
 
 SmallVector<Value> CumulativeOp::buildCombine(ElementBuilder &eb,
                                               ValueRange lhs, ValueRange rhs) {
-  return {ops::buildCombine(eb, getKind(), ops::elementOf(getOperand()), lhs[0],
-                            rhs[0])};
+  Type running = runningElement(*this);
+  Value next = ops::buildCombine(eb, getKind(), running, lhs[0], rhs[0]);
+  if (running != ops::elementOf(getOperand()))
+    next = limitToF32(eb, next);
+  return {next};
 }
 
-Value CumulativeOp::buildFinish(ElementBuilder &, ValueRange state, unsigned) {
-  return state[0];
+Value CumulativeOp::buildFinish(ElementBuilder &eb, ValueRange state,
+                                unsigned) {
+  return eb.convert(state[0], runningElement(*this),
+                    ops::elementOf(getResult()));
 }

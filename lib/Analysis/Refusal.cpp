@@ -33,6 +33,7 @@ llvm::StringRef fusec::analysis::name(RefusalReason reason) {
     CASE(LaunchOfItsOwn);
     CASE(FillsTheMachine);
     CASE(HoldsMemory);
+    CASE(OperandsNotConstant);
     CASE(NothingBeside);
 #undef CASE
   }
@@ -118,6 +119,10 @@ std::string Refusal::sentence() const {
     return llvm::formatv("{0} bytes of other kernels' values would be kept "
                          "until all parts have run",
                          count);
+  case RefusalReason::OperandsNotConstant:
+    return llvm::formatv("operands that are not constants would be chosen "
+                         "element by element in a main loop of {0:f2} us",
+                         number);
   case RefusalReason::NothingBeside:
     return "no other small kernel is independent of this one";
   }
@@ -169,6 +174,8 @@ std::string Refusal::remedy() const {
   case RefusalReason::FillsTheMachine:
   case RefusalReason::NothingBeside:
     return "none: there is no launch to save";
+  case RefusalReason::OperandsNotConstant:
+    return "make the operands that differ constants, or join them in the graph";
   case RefusalReason::HoldsMemory:
     return "move the kernels' producers and readers closer together";
   }

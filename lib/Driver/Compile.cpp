@@ -16,6 +16,7 @@
 #include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
 #include "fusec/Driver/Diagnostics.h"
+#include "fusec/Fusion/MergeContractions.h"
 #include "fusec/Reference/Passes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -74,7 +75,16 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
   fusion::FormGroupsOptions groups;
   groups.target = options.target;
   groups.horizontal = options.horizontal;
-  return fusion::formGroups(*entry, groups);
+  std::vector<fusion::SiblingDecision> siblings;
+  if (options.horizontal) {
+    fusion::MergedContractions merged =
+        fusion::mergeContractions(*entry, groups);
+    reference::joinConstants(merged.constantConcats);
+    siblings = std::move(merged.decisions);
+  }
+  fusion::FusionDecisions decisions = fusion::formGroups(*entry, groups);
+  decisions.siblings = std::move(siblings);
+  return decisions;
 }
 
 /// Clean-ups of tile and thread programs: both are plain arith, math and scf.

@@ -63,6 +63,9 @@ enum class RefusalReason : uint8_t {
   FillsTheMachine,
   /// Side by side only: values of `number` bytes would live longer.
   HoldsMemory,
+  /// Sibling contractions only: operands that are not constants would be chosen
+  /// element by element in a main loop of `number` µs.
+  OperandsNotConstant,
   /// Side by side only: no small kernel is independent of this one.
   NothingBeside,
 };

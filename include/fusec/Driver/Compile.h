@@ -18,7 +18,8 @@ struct CompileOptions {
   NumericsMode numerics = NumericsMode::Default;
   /// Off: one kernel per graph op.
   bool fuse = true;
-  /// Let the planner put small independent regions side by side in one launch.
+  /// Let the planner put small independent regions side by side in one launch
+  /// and make one product of several of one operand.
   bool horizontal = true;
 };
 

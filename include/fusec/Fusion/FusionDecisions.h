@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The record behind `fusec explain` and the planner's remarks: one entry per
-// producer-consumer edge and per kernel, in program order.
+// producer-consumer edge, per set of sibling contractions and per kernel, in
+// program order.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_FUSION_FUSIONDECISIONS_H
 #define FUSEC_FUSION_FUSIONDECISIONS_H
@@ -48,10 +49,24 @@ struct KernelDecision {
   std::optional<analysis::Refusal> alone = std::nullopt;
 };
 
+/// Contractions of one operand: one product with the others joined, or not.
+struct SiblingDecision {
+  /// The contractions, in program order.
+  std::vector<analysis::OpRef> members;
+  bool merged = false;
+  /// Why not, where `merged` is false.
+  std::optional<analysis::Refusal> refusal;
+  /// Time that merging saves or would save, µs; negative where it costs. 0
+  /// where it was not estimated.
+  double microseconds = 0;
+};
+
 /// All decisions about one function.
 struct FusionDecisions {
   std::vector<KernelDecision> kernels;
   std::vector<EdgeDecision> edges;
+  /// What mergeContractions decided before kernels were formed.
+  std::vector<SiblingDecision> siblings;
   /// Ops in kernels beyond those of the graph: bounded recomputation.
   unsigned clonedOps = 0;
   /// Pairs of groups that were looked at, and groups that cycle searches

@@ -1,7 +1,7 @@
 //===- Passes.td - passes of the fusion planner ------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ordered as they run.
+// Alphabetical; fusec-fusion-merge-contractions runs first.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_FUSION_PASSES_TD
 #define FUSEC_FUSION_PASSES_TD
@@ -48,6 +48,38 @@ def FormGroupsPass : Pass<"fusec-fusion-form-groups", "::mlir::func::FuncOp"> {
     Statistic<"numKernels", "kernels", "Kernels formed">,
     Statistic<"numFusedEdges", "fused-edges", "Edges inside kernels">,
     Statistic<"numClonedOps", "cloned-ops", "Ops computed more than once">,
+  ];
+}
+
+def MergeContractionsPass : Pass<"fusec-fusion-merge-contractions", "::mlir::func::FuncOp"> {
+  let summary = "Make one contraction of those that read the same operand";
+  let description = [{
+    Runs before `fusec-fusion-form-groups` on the same kind of function.
+    Contractions of one operand with others that differ in one free dimension
+    become one contraction with the others joined by `graph.concat`, and slices
+    of its result; element-wise ops that follow all of them alike go with them.
+    Only where the planner estimates that what stands around them is faster
+    then. Concatenations of constants are left to `fusec-graph-fold-constants`.
+
+    ```mlir
+    %q = graph.contract %x, %wq ... -> tensor<8x16xf32>
+    %k = graph.contract %x, %wk ... -> tensor<8x4xf32>
+    // becomes
+    %w = graph.concat %wq, %wk axis = 1 ...
+    %m = graph.contract %x, %w ... -> tensor<8x20xf32>
+    %q = graph.slice %m offsets [0, 0] strides [1, 1] ...
+    %k = graph.slice %m offsets [0, 16] strides [1, 1] ...
+    ```
+  }];
+  let dependentDialects = ["::fusec::graph::GraphDialect", "::mlir::func::FuncDialect"];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"sm_90a\"",
+           "Machine to plan for: sm_90a or sm_80">,
+    Option<"printDecisions", "print-decisions", "bool", "false",
+           "Report every set of contractions and why it was not merged">,
+  ];
+  let statistics = [
+    Statistic<"numMerged", "merged", "Sets of contractions made one">,
   ];
 }
 

@@ -24,6 +24,11 @@ struct FoldReport {
 FoldReport foldConstants(mlir::Operation *root,
                          const FoldConstantsPassOptions &options = {});
 
+/// Replaces `graph.concat` ops of constants by the joined constant, whatever
+/// its size; the operands go if nobody else reads them. Ops with other operands,
+/// dynamic shapes or elements below a byte are left to foldConstants.
+void joinConstants(llvm::ArrayRef<mlir::Operation *> concats);
+
 } // namespace fusec::reference
 
 #endif // FUSEC_REFERENCE_PASSES_H

@@ -159,6 +159,15 @@ void fusec::test::checkGraph(llvm::StringRef text,
       EXPECT_EQ(compiled->kernels.size(), *options.kernels) << text.str();
     auto outputs = runOn(emulator, compiled->program, inputs);
     ASSERT_EQ(outputs.size(), expected->size()) << text.str();
+    if (fuse && options.sameBitsApart) {
+      OwningOpRef<ModuleOp> again = parse();
+      compileOptions.horizontal = false;
+      auto apart = driver::compile(*again, compileOptions);
+      ASSERT_TRUE(bool(apart)) << llvm::toString(apart.takeError());
+      EXPECT_TRUE(runOn(emulator, apart->program, inputs) == outputs)
+          << "other bits without shared launches and products\n"
+          << text.str();
+    }
     for (auto [i, output] : llvm::enumerate(outputs))
       compare((*expected)[i], output, options.tolerance,
               (fuse ? "fused, output " : "unfused, output ") +

@@ -32,6 +32,9 @@ struct DifferentialOptions {
   /// Integer inputs are drawn from [0, integerLimit).
   int64_t integerLimit = 100;
   NumericsMode numerics = NumericsMode::Default;
+  /// Also run it fused without anything shared between independent kernels
+  /// (CompileOptions::horizontal), and expect the same bits.
+  bool sameBitsApart = false;
   /// Also run the fused graph on the host target.
   bool host = false;
 };

@@ -203,9 +203,12 @@ FUSEC_API fusec_error *fusec_executable_kernel(const fusec_executable *,
     GPU). Free it with fusec_string_free. */
 FUSEC_API fusec_error *fusec_executable_kernel_ptx(const fusec_executable *,
                                                    size_t index, char **result);
-/** The plan as one JSON object: "fusion" (ops, kernels, launches, bytes before
-    and after), "kernels" and "edges" (what was fused, what it saves, why not
-    and what would allow it). Lives as long as the executable. */
+/** The plan as one JSON object with the schema of `fusec explain --json`
+    (docs/tool.md): "fusion" (ops, kernels, launches, bytes before and after),
+    "kernels", "edges" (what was fused, what it saves, why not and what would
+    allow it) and "siblings" (products of one operand that became one, or why
+    not). Kernels have no "resources": nothing was compiled by NVRTC to get it.
+    Lives as long as the executable. */
 FUSEC_API const char *
 fusec_executable_plan_json(const fusec_executable *executable);
 

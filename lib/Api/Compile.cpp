@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Device.h"
+#include "fusec/Session/Explanation.h"
 #include "llvm/Support/Format.h"
 
 #include <chrono>
@@ -117,13 +118,11 @@ describeKernels(const runtime::Program &program,
   return kernels;
 }
 
-static std::string planText(const session::Compiled &compiled) {
-  const driver::Compilation &compilation = compiled.compilation;
-  llvm::json::Object plan =
-      session::toJson(compilation.decisions, compilation.kernels);
-  plan["fusion"] = session::toJson(compiled.summary);
+static std::string planText(const session::Compiled &compiled,
+                            const TargetInfo &target) {
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(plan));
+  llvm::raw_string_ostream(text)
+      << llvm::json::Value(session::toJson(session::explain(compiled, target)));
   return text;
 }
 
@@ -142,7 +141,7 @@ static fusec_error *compileProgram(const GraphData &graph,
     if (!program)
       return toError(program.takeError(), FUSEC_UNSUPPORTED);
     result.compilation.program = std::move(*program);
-    executable.plan = planText(result);
+    executable.plan = planText(result, request.compile.target);
     return nullptr;
   }
   session::Model model;
@@ -154,7 +153,7 @@ static fusec_error *compileProgram(const GraphData &graph,
   if (!compiled)
     return toError(compiled.takeError(), FUSEC_UNSUPPORTED);
   // Decisions speak of the context: they become text under its lock.
-  executable.plan = planText(*compiled);
+  executable.plan = planText(*compiled, request.compile.target);
   result = std::move(*compiled);
   result.compilation.decisions = {};
   return nullptr;

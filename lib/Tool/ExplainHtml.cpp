@@ -468,6 +468,25 @@ static void edgeTable(llvm::raw_ostream &os, const Explanation &e) {
   os << "</table></div>\n";
 }
 
+static void siblingTable(llvm::raw_ostream &os, const Explanation &e) {
+  if (e.siblings.empty())
+    return;
+  os << "<h2>Products of one operand</h2>\n<div class=\"box\"><table><tr>"
+        "<th>products<th class=\"n\">saving<th>one product<th>what would allow "
+        "it</tr>\n";
+  for (const SiblingEntry &siblings : e.siblings) {
+    os << "<tr><td>";
+    for (const OpEntry &member : siblings.members)
+      os << escaped(member.op) << " " << escaped(member.place) << "<br>";
+    os << "</td>";
+    cell(os, usText(siblings.microseconds));
+    os << "<td>" << (siblings.merged ? "yes" : escaped(siblings.why))
+       << "<div class=\"place\">" << escaped(siblings.reason)
+       << "</div></td><td>" << escaped(siblings.remedy) << "</td></tr>\n";
+  }
+  os << "</table></div>\n";
+}
+
 static void card(llvm::raw_ostream &os, const llvm::Twine &value,
                  llvm::StringRef what) {
   os << "<div class=\"card\"><b>" << value << "</b><span>" << what
@@ -510,6 +529,7 @@ std::string fusec::tool::toHtml(const Explanation &e, llvm::StringRef title) {
        << escaped(e.noResources) << "</p>\n";
   kernelTable(os, e);
   edgeTable(os, e);
+  siblingTable(os, e);
   os << "</main></body></html>\n";
   return text;
 }

@@ -1,4 +1,4 @@
-//===- ExplainText.cpp - a plan as text, JSON and DOT ---------------------===//
+//===- ExplainText.cpp - a plan as text and DOT ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Explanation.h"
@@ -9,8 +9,6 @@
 
 using namespace fusec;
 using namespace fusec::tool;
-using llvm::json::Array;
-using llvm::json::Object;
 
 static std::string numberOr(std::optional<uint32_t> value) {
   return value ? std::to_string(*value) : "-";
@@ -111,6 +109,31 @@ static void printEdges(llvm::raw_ostream &os, const Explanation &e) {
   }
 }
 
+/// Contractions of one operand, merged or not.
+static void printSiblings(llvm::raw_ostream &os, const Explanation &e) {
+  if (e.siblings.empty())
+    return;
+  size_t merged = 0;
+  double saved = 0;
+  for (const SiblingEntry &siblings : e.siblings)
+    if (siblings.merged) {
+      ++merged;
+      saved += siblings.microseconds;
+    }
+  os << llvm::format("\nof %zu sets of products of one operand, %zu became "
+                     "one product each, saving about %.2f us\n",
+                     e.siblings.size(), merged, saved);
+  for (const SiblingEntry &siblings : e.siblings) {
+    if (siblings.merged)
+      continue;
+    os << " ";
+    for (const OpEntry &member : siblings.members)
+      os << " " << described(member);
+    os << "\n    why:  " << siblings.why << " (" << siblings.reason
+       << ")\n    then: " << siblings.remedy << '\n';
+  }
+}
+
 std::string fusec::tool::toText(const Explanation &e) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -118,113 +141,11 @@ std::string fusec::tool::toText(const Explanation &e) {
     os << toText(e.summary) << '\n';
   printKernels(os, e);
   printEdges(os, e);
+  printSiblings(os, e);
   printAlone(os, e);
   if (!e.failure.empty())
     os << "\nthis is a plan only, it has no code yet: " << e.failure << '\n';
   return text;
-}
-
-//===----------------------------------------------------------------------===//
-// JSON
-//===----------------------------------------------------------------------===//
-
-static Object toJson(const OpEntry &op) {
-  return Object{{"op", jsonText(op.op)}, {"place", jsonText(op.place)}};
-}
-
-static llvm::json::Value optionalJson(std::optional<uint32_t> value) {
-  return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
-}
-
-static Object toJson(const KernelCode &code) {
-  Object object{{"threads", code.threads},
-                {"grid", Array{code.grid[0], code.grid[1], code.grid[2]}},
-                {"dynamic_shared_bytes", code.dynamicSharedBytes},
-                {"resources", nullptr},
-                {"occupancy", nullptr}};
-  if (const auto &need = code.resources)
-    object["resources"] =
-        Object{{"registers", optionalJson(need->registers)},
-               {"static_shared_bytes", optionalJson(need->staticSharedBytes)},
-               {"local_bytes", optionalJson(need->localBytes)},
-               {"spill_store_bytes", optionalJson(need->spillStoreBytes)},
-               {"spill_load_bytes", optionalJson(need->spillLoadBytes)}};
-  if (const auto &occupancy = code.occupancy)
-    object["occupancy"] =
-        Object{{"blocks_per_multiprocessor", occupancy->blocks},
-               {"fraction", occupancy->fraction},
-               {"limit", occupancy->limit}};
-  return object;
-}
-
-static Object toJson(const KernelEntry &kernel) {
-  Array ops;
-  for (const OpEntry &op : kernel.ops)
-    ops.push_back(toJson(op));
-  Object object{{"entry", kernel.entry},
-                {"kind", kernel.kind},
-                {"op_count", int64_t(kernel.numOps)},
-                {"ops", std::move(ops)},
-                {"inputs", kernel.inputs},
-                {"outputs", kernel.outputs},
-                {"minimum_bytes", kernel.minimumBytes},
-                {"moved_bytes", kernel.movedBytes},
-                {"flops", kernel.flops},
-                {"floor_us", kernel.floorMicroseconds},
-                {"predicted_us", kernel.predictedMicroseconds},
-                {"code", nullptr}};
-  if (!kernel.split.empty())
-    object["split"] = jsonText(kernel.split);
-  if (!kernel.parts.empty())
-    object["parts"] = kernel.numParts;
-  if (!kernel.aloneWhy.empty()) {
-    object["alone_reason"] = kernel.aloneReason;
-    object["alone_why"] = jsonText(kernel.aloneWhy);
-  }
-  if (kernel.code)
-    object["code"] = toJson(*kernel.code);
-  return object;
-}
-
-static Object toJson(const EdgeEntry &edge) {
-  auto kernel = [](std::optional<unsigned> index) {
-    return index ? llvm::json::Value(*index) : llvm::json::Value(nullptr);
-  };
-  Object object{{"producer", toJson(edge.producer)},
-                {"consumer", toJson(edge.consumer)},
-                {"producer_kernel", kernel(edge.producerKernel)},
-                {"consumer_kernel", kernel(edge.consumerKernel)},
-                {"fused", edge.fused},
-                {"cost_us", edge.microseconds}};
-  if (!edge.fused) {
-    object["reason"] = edge.reason;
-    object["why"] = jsonText(edge.why);
-    object["remedy"] = jsonText(edge.remedy);
-  }
-  return object;
-}
-
-Object fusec::tool::toJson(const Explanation &e) {
-  Array kernels, edges;
-  for (const KernelEntry &kernel : e.kernels)
-    kernels.push_back(::toJson(kernel));
-  for (const EdgeEntry &edge : e.edges)
-    edges.push_back(::toJson(edge));
-  Object object{{"target", e.target},
-                {"bandwidth", Object{{"bytes_per_second", e.bandwidth},
-                                     {"measured", e.bandwidthMeasured},
-                                     {"source", jsonText(e.bandwidthSource)}}},
-                {"kernels", std::move(kernels)},
-                {"edges", std::move(edges)},
-                {"floor_us", e.floorMicroseconds()},
-                {"predicted_us", e.predictedMicroseconds()}};
-  if (e.failure.empty())
-    object["fusion"] = session::toJson(e.summary);
-  else
-    object["failure"] = jsonText(e.failure);
-  if (!e.noResources.empty())
-    object["no_resources"] = jsonText(e.noResources);
-  return object;
 }
 
 //===----------------------------------------------------------------------===//

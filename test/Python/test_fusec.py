@@ -64,7 +64,12 @@ class WithoutNumPy(unittest.TestCase):
         kernel, = program.kernels
         self.assertIn(kernel.name, kernel.source)
         self.assertEqual(kernel.bytes, 48)
-        self.assertEqual(program.plan["fusion"]["launches"], 1)
+        plan = program.plan
+        self.assertEqual(plan["fusion"]["launches"], 1)
+        # The schema of `fusec explain --json`.
+        self.assertEqual(sorted(plan), ["bandwidth", "edges", "floor_us", "fusion",
+                                        "kernels", "predicted_us", "siblings", "target"])
+        self.assertEqual(plan["kernels"][0]["entry"], kernel.name)
 
     def test_what_is_no_array_is_refused(self):
         program = fusec.compile(fusec.Graph.from_mlir(RELU), target="host")

@@ -43,12 +43,6 @@ llvm::json::Value jsonText(llvm::StringRef text);
 /// "workspace_bytes"}.
 llvm::json::Object toJson(const FusionSummary &summary);
 
-/// {"kernels": [...], "edges": [...]}: what became one kernel, and for every
-/// producer and consumer whether they were fused, what that saves or costs and
-/// why not. `kernels` is parallel to the decisions' kernels or empty.
-llvm::json::Object toJson(const fusion::FusionDecisions &decisions,
-                          llvm::ArrayRef<driver::KernelSummary> kernels);
-
 } // namespace fusec::session
 
 #endif // FUSEC_SESSION_BUILD_H

@@ -119,6 +119,12 @@ TEST(ApiCompile, KernelsAndPlanAreTold) {
   std::string plan = fusec_executable_plan_json(compiled);
   EXPECT_NE(plan.find("\"fused\":true"), std::string::npos) << plan;
   EXPECT_NE(plan.find("\"launches\":1"), std::string::npos) << plan;
+  // The schema of `fusec explain --json`, which test/Tool/json.test checks.
+  for (const char *key :
+       {"\"target\":\"sm_90a H200\"", "\"bandwidth\":", "\"siblings\":[]",
+        "\"op_count\":", "\"floor_us\":", "\"cost_us\":", "\"entry\":"})
+    EXPECT_NE(plan.find(key), std::string::npos)
+        << key << " is not in " << plan;
 }
 
 TEST(ApiCompile, CompiledOnlyDoesNotRun) {

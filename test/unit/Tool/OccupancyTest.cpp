@@ -4,11 +4,11 @@
 // The expected numbers are those of NVIDIA's occupancy tables for compute
 // capability 8.0 and 9.0.
 //===----------------------------------------------------------------------===//
-#include "Occupancy.h"
+#include "fusec/Session/Occupancy.h"
 #include "gtest/gtest.h"
 
 using namespace fusec;
-using namespace fusec::tool;
+using namespace fusec::session;
 
 TEST(Occupancy, ThreadsFillAMultiprocessor) {
   Occupancy full = occupancy(TargetInfo::h200(), 256, 32, 0);

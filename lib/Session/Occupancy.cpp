@@ -4,12 +4,12 @@
 // Source of the numbers: the "Compute Capabilities" tables of the CUDA C++
 // programming guide; they are the same for 8.0 and 9.0.
 //===----------------------------------------------------------------------===//
-#include "Occupancy.h"
+#include "fusec/Session/Occupancy.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace fusec;
-using namespace fusec::tool;
+using namespace fusec::session;
 
 static constexpr uint64_t kWarp = 32, kMaxWarps = 64, kMaxBlocks = 32;
 /// Registers are given to warps in such units.
@@ -17,7 +17,7 @@ static constexpr uint64_t kRegisterUnit = 256;
 /// Shared memory: the unit, and what the system takes of it per block.
 static constexpr uint64_t kSharedUnit = 128, kSharedReserved = 1024;
 
-Occupancy fusec::tool::occupancy(const TargetInfo &target, uint32_t threads,
+Occupancy fusec::session::occupancy(const TargetInfo &target, uint32_t threads,
                                  uint32_t registers, uint64_t sharedBytes) {
   uint64_t warps = llvm::divideCeil(std::max(threads, 1u), kWarp);
   uint64_t registersOfWarp =

@@ -1,12 +1,12 @@
 //===- Occupancy.h - how many blocks fit a multiprocessor -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#ifndef FUSEC_LIB_TOOL_OCCUPANCY_H
-#define FUSEC_LIB_TOOL_OCCUPANCY_H
+#ifndef FUSEC_SESSION_OCCUPANCY_H
+#define FUSEC_SESSION_OCCUPANCY_H
 
 #include "fusec/Support/TargetInfo.h"
 
-namespace fusec::tool {
+namespace fusec::session {
 
 /// Blocks that a multiprocessor holds at once.
 struct Occupancy {
@@ -22,6 +22,6 @@ struct Occupancy {
 Occupancy occupancy(const TargetInfo &target, uint32_t threads,
                     uint32_t registers, uint64_t sharedBytes);
 
-} // namespace fusec::tool
+} // namespace fusec::session
 
-#endif // FUSEC_LIB_TOOL_OCCUPANCY_H
+#endif // FUSEC_SESSION_OCCUPANCY_H

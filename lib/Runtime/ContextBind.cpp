@@ -73,7 +73,8 @@ bool ExecutionContext::Impl::needsFullAlignment(size_t slot) const {
   return llvm::any_of(slotUsers[slot], [&](uint32_t step) {
     const auto &launch = std::get<ReadyLaunch>(steps[step].action);
     return !device.info().splitsAccesses ||
-           program.kernels[launch.kernel].usesSkeleton;
+           program.kernels[launch.kernel].usesSkeleton ||
+           program.kernels[launch.kernel].usesSm90;
   });
 }
 
@@ -306,7 +307,8 @@ Error ExecutionContext::Impl::bind(llvm::ArrayRef<TensorView> inputs,
     return llvm::make_error<ArgumentError>(llvm::toString(std::move(error)));
   if (Error error = chooseKernels(stream))
     return error;
-  fillTables();
+  if (Error error = fillArguments())
+    return error;
   bound = pointersChanged = true;
   return Error::success();
 }

@@ -54,6 +54,14 @@ struct BoundTensor {
   Buffer staging;
 };
 
+/// A tensor map as a kernel gets it, and the pointer it was made for.
+struct alignas(64) BoundMap {
+  std::byte bytes[kTensorMapBytes] = {};
+  const TensorMapArg *map = nullptr;
+  void *const *slot = nullptr;
+  void *made = nullptr;
+};
+
 /// Consecutive steps that a device keeps as a graph.
 struct Segment {
   size_t first = 0, count = 0; // in ExecutionContext::Impl::steps
@@ -74,7 +82,8 @@ struct ExecutionContext::Impl {
   void **slot(BufferRef ref) { return &slots[slotIndex(ref)]; }
   void prepare(size_t index, const Launch &launch);
   void *prepareTable(const TableArg &table);
-  void fillTables();
+  void *prepareMap(const TensorMapArg &map);
+  llvm::Error fillArguments();
   void prepare(size_t index, const HostCall &call);
   void prepare(size_t index, const Fill &fill);
   void prepare(size_t index, const Copy &copy);
@@ -153,6 +162,7 @@ struct ExecutionContext::Impl {
   std::vector<void *> tableWords;
   std::vector<TableBuffer> tableBuffers;
   std::vector<std::pair<void **, void *const *>> tablePointers; // word, slot
+  std::vector<BoundMap> maps;
   std::vector<void **> callSlots;
   std::vector<void *> callBuffers;
 };

@@ -30,6 +30,11 @@ Error Device::launchGraph(LaunchGraph &, Stream) {
 }
 Expected<bool> Device::isCapturing(Stream) { return false; }
 
+Error Device::encodeTensorMap(const TensorMapArg &, void *, void *) const {
+  return llvm::createStringError("device '%s' has no tensor maps",
+                                 info().name.c_str());
+}
+
 Error Device::copyStrided(void *to, const void *from,
                           const StridedLayout &layout, unsigned elementBytes,
                           Stream stream) {

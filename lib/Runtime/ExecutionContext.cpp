@@ -88,9 +88,12 @@ static void forEachBuffer(const Launch &launch, Visit visit) {
     if (const auto *ref = std::get_if<BufferRef>(&arg))
       visit(*ref);
     else if (const auto *table = std::get_if<TableArg>(&arg))
-      for (const TableArg::Field &field : table->fields)
+      for (const TableArg::Field &field : table->fields) {
         if (const auto *ref = std::get_if<BufferRef>(&field))
           visit(*ref);
+      }
+    else if (const auto *map = std::get_if<TensorMapArg>(&arg))
+      visit(map->buffer);
   }
 }
 
@@ -101,6 +104,11 @@ void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
   for (const KernelArg &arg : launch.args) {
     if (const auto *table = std::get_if<TableArg>(&arg)) {
       args.push_back(prepareTable(*table));
+      argBytes.push_back(-1);
+      continue;
+    }
+    if (const auto *map = std::get_if<TensorMapArg>(&arg)) {
+      args.push_back(prepareMap(*map));
       argBytes.push_back(-1);
       continue;
     }
@@ -149,9 +157,28 @@ void *ExecutionContext::Impl::prepareTable(const TableArg &table) {
   return start;
 }
 
-void ExecutionContext::Impl::fillTables() {
+void *ExecutionContext::Impl::prepareMap(const TensorMapArg &map) {
+  maps.emplace_back();
+  BoundMap &bound = maps.back();
+  bound.map = &map;
+  bound.slot = slot(map.buffer);
+  tableBuffers.push_back({bound.slot, bufferBytes(program, map.buffer)});
+  return bound.bytes;
+}
+
+/// Puts the pointers of the slots into tables and tensor maps.
+Error ExecutionContext::Impl::fillArguments() {
   for (auto [word, slot] : tablePointers)
     *word = *slot;
+  for (BoundMap &bound : maps) {
+    if (*bound.slot == bound.made)
+      continue;
+    if (Error error =
+            device.encodeTensorMap(*bound.map, *bound.slot, bound.bytes))
+      return error;
+    bound.made = *bound.slot;
+  }
+  return Error::success();
 }
 
 void ExecutionContext::Impl::prepare(size_t index, const HostCall &call) {
@@ -175,7 +202,8 @@ void ExecutionContext::Impl::prepare(size_t index, const Copy &copy) {
 }
 
 void ExecutionContext::Impl::buildSteps() {
-  size_t argCount = 0, callArgCount = 0, tableBytes = 0, fieldCount = 0;
+  size_t argCount = 0, callArgCount = 0, tableBytes = 0, fieldCount = 0,
+         mapCount = 0;
   for (const Step &step : program.steps) {
     if (const auto *launch = std::get_if<Launch>(&step)) {
       argCount += launch->args.size();
@@ -183,6 +211,8 @@ void ExecutionContext::Impl::buildSteps() {
         if (const auto *table = std::get_if<TableArg>(&arg)) {
           tableBytes += table->bytes();
           fieldCount += table->fields.size();
+        } else if (std::holds_alternative<TensorMapArg>(arg)) {
+          ++mapCount;
         }
     } else if (const auto *call = std::get_if<HostCall>(&step)) {
       callArgCount += call->args.size();
@@ -192,7 +222,8 @@ void ExecutionContext::Impl::buildSteps() {
   argBytes.reserve(argCount);
   scalars.reserve(argCount);
   tableWords.reserve(tableBytes / sizeof(void *));
-  tableBuffers.reserve(fieldCount);
+  tableBuffers.reserve(fieldCount + mapCount);
+  maps.reserve(mapCount);
   tablePointers.reserve(fieldCount);
   callSlots.reserve(callArgCount);
   steps.reserve(program.steps.size());
@@ -316,7 +347,8 @@ Error ExecutionContext::Impl::run(Stream stream) {
     return error;
   if (*memory != workspace) {
     placeTemporaries(static_cast<std::byte *>(*memory));
-    fillTables();
+    if (Error error = fillArguments())
+      return error;
     for (uint32_t i = 0; i < program.temporaries.size(); ++i)
       markUsers(slotIndex({Space::Temporary, i}));
     pointersChanged = true;
@@ -351,7 +383,10 @@ ExecutionContext::create(std::shared_ptr<const Executable> executable,
   Expected<void *> token = impl->device.enter();
   if (!token)
     return token.takeError();
-  Error error = impl->buildSegments();
+  // Those of constants and temporaries; the caller's are still null.
+  Error error = impl->fillArguments();
+  if (!error)
+    error = impl->buildSegments();
   // Nodes were made without the caller's pointers.
   for (size_t slot = 0; slot < impl->tensors.size(); ++slot)
     impl->markUsers(slot);

@@ -88,9 +88,12 @@ struct BufferVisitor {
       if (const auto *ref = std::get_if<BufferRef>(&arg))
         visit(*ref);
       else if (const auto *table = std::get_if<TableArg>(&arg))
-        for (const TableArg::Field &field : table->fields)
+        for (const TableArg::Field &field : table->fields) {
           if (const auto *inner = std::get_if<BufferRef>(&field))
             visit(*inner);
+        }
+      else if (const auto *map = std::get_if<TensorMapArg>(&arg))
+        visit(map->buffer);
   }
   void operator()(const HostCall &call) const {
     for (BufferRef ref : call.args)

@@ -169,6 +169,15 @@ Error Verifier::checkStep(const Launch &launch) {
   for (const KernelArg &arg : launch.args) {
     if (Error error = checkScalar(std::get_if<ScalarArg>(&arg)))
       return error;
+    if (const auto *map = std::get_if<TensorMapArg>(&arg)) {
+      if (!kernel.usesSm90)
+        return fail("kernel '%s': a tensor map for a kernel that does not use "
+                    "sm_90a",
+                    kernel.entry.c_str());
+      if (Error error = checkTensorMap(*map, bufferBytes(program, map->buffer)))
+        return fail("kernel '%s': %s", kernel.entry.c_str(),
+                    llvm::toString(std::move(error)).c_str());
+    }
     const auto *table = std::get_if<TableArg>(&arg);
     if (!table)
       continue;

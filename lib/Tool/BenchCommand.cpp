@@ -77,6 +77,8 @@ static double bytesOf(const runtime::Program &program,
         for (const runtime::TableArg::Field &field : table->fields)
           if (const auto *ref = std::get_if<runtime::BufferRef>(&field))
             add(*ref);
+      if (const auto *map = std::get_if<runtime::TensorMapArg>(&arg))
+        add(map->buffer);
     }
   } else if (const auto *call = std::get_if<runtime::HostCall>(&step)) {
     llvm::for_each(call->args, add);

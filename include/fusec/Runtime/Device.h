@@ -75,6 +75,7 @@ struct LoadedKernel {
   std::string entry;
   uint32_t threads = 1;
   uint32_t cluster = 1;
+  bool cooperative = false;
   KernelResources resources;
 };
 
@@ -88,16 +89,16 @@ public:
   virtual const LoadedKernel &kernel(size_t index) const = 0;
 };
 
-/// A buffer that an argument names from within a table.
+/// A buffer that an argument names from within a table or by a tensor map.
 struct TableBuffer {
-  /// Where the table holds the pointer.
+  /// Where the table, or the context, holds the pointer.
   void *const *pointer = nullptr;
   int64_t bytes = 0;
 };
 
 /// One launch. `args[i]` points at the value of argument i, as cuLaunchKernel
 /// wants it: a pointer (8 bytes) for a buffer, 4 or 8 bytes for a scalar, a
-/// struct for a table.
+/// struct for a table, kTensorMapBytes for a tensor map.
 struct LaunchRequest {
   const LoadedKernel *kernel = nullptr;
   /// Blocks; none is zero.
@@ -108,7 +109,7 @@ struct LaunchRequest {
   /// or -1 for a scalar or table. Lets a checking device know every buffer's
   /// bounds.
   llvm::ArrayRef<int64_t> bufferBytes;
-  /// The buffers in tables, in order.
+  /// The buffers in tables and tensor maps, in order.
   llvm::ArrayRef<TableBuffer> tableBuffers;
 };
 
@@ -165,6 +166,12 @@ public:
   loadModule(llvm::ArrayRef<Kernel> kernels) = 0;
 
   virtual llvm::Error launch(const LaunchRequest &request, Stream stream) = 0;
+
+  /// Writes the kTensorMapBytes of a map of memory at `base` to `to`, which is
+  /// aligned to 64 bytes. The map has passed `checkTensorMap`. The default
+  /// fails: the device has no copy engine.
+  virtual llvm::Error encodeTensorMap(const TensorMapArg &map, void *base,
+                                      void *to) const;
 
   /// A chain of `steps`, whose arguments are read now; null (the default) if
   /// the device has no graphs. Allocates.

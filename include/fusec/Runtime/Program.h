@@ -66,10 +66,40 @@ struct TableArg {
   uint32_t bytes() const;
 };
 
+/// A tensor map of the copy engine, passed by value (FUSEC_TENSOR_MAP): a
+/// region of a buffer that boxes are copied from and to. Dimensions from the
+/// innermost one, whose elements are contiguous. `checkTensorMap` says what is
+/// legal.
+struct TensorMapArg {
+  enum class Fill : uint8_t { Zero, Nan };
+  BufferRef buffer;
+  /// Where the region begins; a multiple of 16.
+  int64_t byteOffset = 0;
+  DType dtype = DType::F32;
+  std::vector<int64_t> dims;
+  /// Bytes, of the dimensions after the first.
+  std::vector<int64_t> strides;
+  /// Elements of a box along each dimension.
+  std::vector<uint32_t> box;
+  /// Takes every n-th element along a dimension; empty for all.
+  std::vector<uint32_t> steps;
+  /// Bytes over which the 16-byte units of a box are exchanged in shared
+  /// memory: 0, 32, 64 or 128. Not less than the box's innermost rows.
+  uint32_t swizzle = 0;
+  /// What elements outside the region are read as; NaN for floats only.
+  Fill fill = Fill::Zero;
+  /// Bytes of a promoted L2 sector fetch: 0, 64, 128 or 256.
+  uint32_t l2Promotion = 128;
+};
+inline constexpr uint32_t kTensorMapBytes = 128;
+
+/// Checks what the copy engine demands of a map of a buffer of `bufferBytes`.
+llvm::Error checkTensorMap(const TensorMapArg &map, int64_t bufferBytes);
+
 /// Parameters of a kernel on sm_70 and later with CUDA 12.1 and later.
 inline constexpr uint32_t kMaxTableBytes = 32764;
 
-using KernelArg = std::variant<BufferRef, ScalarArg, TableArg>;
+using KernelArg = std::variant<BufferRef, ScalarArg, TableArg, TensorMapArg>;
 
 /// One kernel as text. Kernels of equal text are stored once in a Program.
 struct Kernel {

@@ -102,10 +102,9 @@ KernelKey NvrtcCompiler::Impl::keyOf(const Kernel &kernel) const {
   hash.update(llvm::ArrayRef(environment));
   update(hash, kernel.entry);
   update(hash, kernel.source);
-  for (uint32_t number :
-       {kernel.threads, kernel.cluster, kernel.alignment,
-        uint32_t(kernel.usesSkeleton), uint32_t(kernel.inPlace),
-        uint32_t(kernel.usesSm90)})
+  for (uint32_t number : {kernel.threads, kernel.cluster, kernel.alignment,
+                          uint32_t(kernel.usesSkeleton),
+                          uint32_t(kernel.inPlace), uint32_t(kernel.usesSm90)})
     update(hash, std::to_string(number));
   return hash.final();
 }

@@ -10,11 +10,14 @@
 #include "DeviceQuery.h"
 #include "fusec/Runtime/StridedCopy.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <atomic>
 
 using namespace fusec::runtime;
 using cuda::DevicePointer;
 using cuda::Driver;
+using fusec::DType;
 using llvm::Error;
 using llvm::Expected;
 
@@ -52,6 +55,8 @@ public:
   Expected<std::unique_ptr<LoadedModule>>
   loadModule(llvm::ArrayRef<Kernel> kernels) override;
   Error launch(const LaunchRequest &request, Stream stream) override;
+  Error encodeTensorMap(const TensorMapArg &map, void *base,
+                        void *to) const override;
   Expected<std::unique_ptr<LaunchGraph>>
   makeGraph(llvm::ArrayRef<GraphStep> steps) override;
   Error updateGraph(LaunchGraph &graph, size_t index,
@@ -170,20 +175,31 @@ CudaDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
   return loader.load(kernels, *compiled);
 }
 
-static cuda::Result launchCluster(const Driver &driver,
-                                  const CudaKernel &kernel,
-                                  const LaunchRequest &request, Stream stream) {
-  cuda::LaunchAttribute cluster = {};
-  cluster.id = cuda::LaunchAttribute::kClusterDimension;
-  cluster.cluster[0] = kernel.cluster;
-  cluster.cluster[1] = cluster.cluster[2] = 1;
+// A launch with what a plain one cannot say.
+static cuda::Result launchTogether(const Driver &driver,
+                                   const CudaKernel &kernel,
+                                   const LaunchRequest &request,
+                                   Stream stream) {
+  cuda::LaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (kernel.cluster > 1) {
+    cuda::LaunchAttribute &cluster = attributes[count++];
+    cluster.id = cuda::LaunchAttribute::kClusterDimension;
+    cluster.cluster[0] = kernel.cluster;
+    cluster.cluster[1] = cluster.cluster[2] = 1;
+  }
+  if (kernel.cooperative) {
+    cuda::LaunchAttribute &together = attributes[count++];
+    together.id = cuda::LaunchAttribute::kCooperative;
+    together.cooperative = 1;
+  }
   cuda::LaunchConfig config = {
       {request.grid[0], request.grid[1], request.grid[2]},
       {kernel.threads, 1, 1},
       request.dynamicSharedBytes,
       stream,
-      &cluster,
-      1};
+      attributes,
+      count};
   return driver.launchKernelEx(&config, kernel.function, request.args, nullptr);
 }
 
@@ -191,15 +207,65 @@ static cuda::Result launchCluster(const Driver &driver,
 // the context current all the same, which is cheap when it already is.
 Error CudaDevice::launch(const LaunchRequest &request, Stream stream) {
   const auto &kernel = static_cast<const CudaKernel &>(*request.kernel);
-  if (kernel.cluster > 1)
-    return with("cuLaunchKernelEx",
-                [&] { return launchCluster(driver, kernel, request, stream); });
+  if (kernel.cluster > 1 || kernel.cooperative)
+    return with("cuLaunchKernelEx", [&] {
+      return launchTogether(driver, kernel, request, stream);
+    });
   return with("cuLaunchKernel", [&] {
     return driver.launchKernel(kernel.function, request.grid[0],
                                request.grid[1], request.grid[2], kernel.threads,
                                1, 1, request.dynamicSharedBytes, stream,
                                request.args, nullptr);
   });
+}
+
+static cuda::TensorMapType tensorMapType(DType type) {
+  switch (type) {
+  case DType::F64:
+    return cuda::kTensorF64;
+  case DType::F32:
+    return cuda::kTensorF32;
+  case DType::F16:
+    return cuda::kTensorF16;
+  case DType::BF16:
+    return cuda::kTensorBF16;
+  case DType::I64:
+    return cuda::kTensorI64;
+  case DType::U64:
+    return cuda::kTensorU64;
+  case DType::I32:
+    return cuda::kTensorI32;
+  case DType::U32:
+    return cuda::kTensorU32;
+  default:
+    return byteSize(type) == 2 ? cuda::kTensorU16 : cuda::kTensorU8;
+  }
+}
+
+Error CudaDevice::encodeTensorMap(const TensorMapArg &map, void *base,
+                                  void *to) const {
+  if (!driver.tensorMapEncode)
+    return llvm::createStringError("the CUDA driver has no tensor maps");
+  // CUtensorMapSwizzle, CUtensorMapL2promotion: the powers of two in order.
+  int swizzle = map.swizzle ? llvm::Log2_32(map.swizzle / 16) : 0;
+  int promotion = map.l2Promotion ? llvm::Log2_32(map.l2Promotion / 32) : 0;
+  uint64_t dims[5], strides[5] = {};
+  uint32_t steps[5];
+  for (size_t d = 0; d < map.dims.size(); ++d) {
+    dims[d] = static_cast<uint64_t>(map.dims[d]);
+    steps[d] = map.steps.empty() ? 1 : map.steps[d];
+    if (d != 0)
+      strides[d - 1] = static_cast<uint64_t>(map.strides[d - 1]);
+  }
+  // Needs no context.
+  return driver.check(
+      driver.tensorMapEncode(to, tensorMapType(map.dtype),
+                             static_cast<uint32_t>(map.dims.size()),
+                             static_cast<std::byte *>(base) + map.byteOffset,
+                             dims, strides, map.box.data(), steps,
+                             /*interleave=*/0, swizzle, promotion,
+                             map.fill == TensorMapArg::Fill::Nan),
+      "cuTensorMapEncodeTiled");
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,15 +33,22 @@ Error CudaGraph::add(const LaunchRequest &request) {
           "cuGraphAddKernelNode"))
     return error;
   nodes.push_back(node);
+  auto setAttribute = [&](int id, const cuda::LaunchAttributeValue &value) {
+    return driver.check(driver.graphKernelNodeSetAttribute(node, id, &value),
+                        "cuGraphKernelNodeSetAttribute");
+  };
+  cuda::LaunchAttributeValue value = {};
+  if (request.kernel->cooperative) {
+    value.cooperative = 1;
+    if (Error error = setAttribute(cuda::LaunchAttribute::kCooperative, value))
+      return error;
+  }
   if (request.kernel->cluster <= 1)
     return Error::success();
-  cuda::LaunchAttributeValue value = {};
+  value = {};
   value.cluster[0] = request.kernel->cluster;
   value.cluster[1] = value.cluster[2] = 1;
-  return driver.check(
-      driver.graphKernelNodeSetAttribute(
-          node, cuda::LaunchAttribute::kClusterDimension, &value),
-      "cuGraphKernelNodeSetAttribute");
+  return setAttribute(cuda::LaunchAttribute::kClusterDimension, value);
 }
 
 Error CudaGraph::add(const FillRequest &request) {

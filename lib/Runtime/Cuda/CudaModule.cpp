@@ -102,6 +102,7 @@ Expected<const CudaKernel *> LoadedCubin::kernel(const Kernel &kernel,
   loaded->entry = kernel.entry;
   loaded->threads = kernel.threads;
   loaded->cluster = kernel.cluster;
+  loaded->cooperative = kernel.cooperative;
   loaded->resources = compiled.resources;
   if (Error error =
           driver.check(driver.moduleGetFunction(&loaded->function, handle,

@@ -75,6 +75,8 @@ static Error findFunctions(Driver &driver) {
   driver.library.find(driver.functionLoad, {"cuFuncLoad"});
   driver.launchKernelEx = nullptr;
   driver.library.find(driver.launchKernelEx, {"cuLaunchKernelEx"});
+  driver.tensorMapEncode = nullptr;
+  driver.library.find(driver.tensorMapEncode, {"cuTensorMapEncodeTiled"});
   findGraphFunctions(driver);
   if (!missing)
     return Error::success();

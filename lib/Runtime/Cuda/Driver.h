@@ -53,12 +53,14 @@ enum FunctionAttribute : int {
 
 /// CUlaunchAttribute: an id, padding, 64 bytes of value.
 struct LaunchAttribute {
+  static constexpr int kCooperative = 2;
   static constexpr int kClusterDimension = 4;
   int id;
   char padding[4];
   union {
     char bytes[64];
     unsigned cluster[3];
+    int cooperative;
   };
 };
 static_assert(sizeof(LaunchAttribute) == 72);
@@ -67,6 +69,7 @@ static_assert(sizeof(LaunchAttribute) == 72);
 union LaunchAttributeValue {
   char bytes[64];
   unsigned cluster[3];
+  int cooperative;
 };
 static_assert(sizeof(LaunchAttributeValue) == 64);
 
@@ -100,6 +103,20 @@ struct LaunchConfig {
   unsigned attributeCount;
 };
 static_assert(sizeof(LaunchConfig) == 56);
+
+/// CUtensorMapDataType, as far as used.
+enum TensorMapType : int {
+  kTensorU8 = 0,
+  kTensorU16 = 1,
+  kTensorU32 = 2,
+  kTensorI32 = 3,
+  kTensorU64 = 4,
+  kTensorI64 = 5,
+  kTensorF16 = 6,
+  kTensorF32 = 7,
+  kTensorF64 = 8,
+  kTensorBF16 = 9,
+};
 
 /// The opened driver. Immutable after `open`.
 struct Driver {
@@ -153,6 +170,12 @@ struct Driver {
   /// Null in drivers before 11.8, which know no clusters.
   Result (*launchKernelEx)(const LaunchConfig *, Function, void **args,
                            void **extra);
+  /// cuTensorMapEncodeTiled; null in drivers before 12.0. The enumerations at
+  /// the end are interleave, swizzle, L2 promotion and fill.
+  Result (*tensorMapEncode)(void *map, TensorMapType, uint32_t rank,
+                            void *address, const uint64_t *dims,
+                            const uint64_t *strides, const uint32_t *box,
+                            const uint32_t *steps, int, int, int, int);
   /// Whether all functions of graphs are there: drivers from 12.0 on.
   bool hasGraphs;
   Result (*graphCreate)(Graph *, unsigned flags);

@@ -7,6 +7,7 @@
 #include "EmulatorCompile.h"
 
 #include "fusec/Embedded/PreludeEmulator.h"
+#include "fusec/Embedded/PreludeEmulatorSm90.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -76,6 +77,9 @@ static llvm::Error writeSource(llvm::StringRef path,
   if (code)
     return llvm::createStringError(code, "cannot write the emulator's source");
   os << "#line 1 \"prelude_emulator.h\"\n" << fusec::embedded::kPreludeEmulator;
+  if (options.sm90)
+    os << "\n#line 1 \"prelude_emulator_sm90.h\"\n"
+       << fusec::embedded::kPreludeEmulatorSm90;
   if (!options.preamble.empty())
     os << "\n#line 1 \"preamble\"\n" << options.preamble;
   llvm::StringSet<> seen;

@@ -5,6 +5,7 @@
 // each allocation, a shadow that says which bytes were written.
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
+#include "TensorMap.h"
 #include "fusec/Embedded/GemmSkeleton.h"
 #include "fusec/Runtime/StridedCopy.h"
 
@@ -87,6 +88,7 @@ public:
       kernels[i].entry = list[i].entry;
       kernels[i].threads = list[i].threads;
       kernels[i].cluster = list[i].cluster;
+      kernels[i].cooperative = list[i].cooperative;
       kernels[i].module = this->module.get();
     }
   }
@@ -108,7 +110,7 @@ public:
     description.computeCapability = 90;
     description.multiprocessors = 132;
     description.maxThreadsPerBlock = 1024;
-    description.maxClusterBlocks = 1;
+    description.maxClusterBlocks = 16;
     description.maxGrid = {2147483647, 65535, 65535};
     description.sharedPerBlock = 232448;
     description.sharedPerMultiprocessor = 233472;
@@ -166,6 +168,12 @@ public:
   llvm::Expected<std::unique_ptr<LoadedModule>>
   loadModule(llvm::ArrayRef<Kernel> kernels) override;
   llvm::Error launch(const LaunchRequest &request, Stream stream) override;
+  llvm::Error encodeTensorMap(const TensorMapArg &map, void *base,
+                              void *to) const override {
+    emulator::FusecTensorMap made = emulator::makeTensorMap(map, base);
+    std::memcpy(to, &made, sizeof(made));
+    return llvm::Error::success();
+  }
 
 private:
   EmulatorDeviceOptions options;
@@ -178,16 +186,12 @@ private:
 llvm::Expected<std::unique_ptr<LoadedModule>>
 EmulatorDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
   std::vector<EmulatorKernel> texts;
-  for (const Kernel &kernel : kernels) {
-    if (kernel.cluster > 1)
-      return llvm::createStringError(
-          "the emulator runs no clusters, but kernel '" + kernel.entry +
-          "' wants " + llvm::Twine(kernel.cluster) + " blocks in one");
-    texts.push_back({kernel.entry, kernel.source});
-  }
   EmulatorCompileOptions compile = options.compile;
-  for (const Kernel &kernel : kernels)
+  for (const Kernel &kernel : kernels) {
+    texts.push_back({kernel.entry, kernel.source});
     compile.alignment = std::min(compile.alignment, kernel.alignment);
+    compile.sm90 |= kernel.usesSm90;
+  }
   if (llvm::any_of(kernels, [](const Kernel &k) { return k.usesSkeleton; }))
     compile.preamble += embedded::kGemmSkeleton;
   llvm::Expected<std::unique_ptr<EmulatorModule>> module =
@@ -221,6 +225,8 @@ llvm::Error EmulatorDevice::launch(const LaunchRequest &request, Stream) {
   launch.threads = kernel.threads;
   launch.dynamicSharedBytes = request.dynamicSharedBytes;
   launch.args = request.args;
+  launch.cluster = kernel.cluster;
+  launch.cooperative = kernel.cooperative;
   return kernel.module->launch(launch, buffers, options.run);
 }
 

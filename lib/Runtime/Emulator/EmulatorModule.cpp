@@ -13,6 +13,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <thread>
 
@@ -69,6 +70,8 @@ struct EmulatorModule::Impl {
   struct Entry {
     void (*run)(void **);
     uint32_t threads;
+    uint32_t cluster; // 0: any
+    bool grid;
   };
   void *library = nullptr;
   bool checks = true;
@@ -118,12 +121,15 @@ EmulatorModule::compile(llvm::ArrayRef<EmulatorKernel> kernels,
     Impl::Entry entry;
     entry.run =
         symbol<void (*)(void **)>(*library, "fusec_emu_entry_" + kernel.entry);
-    auto threads =
-        symbol<int32_t (*)()>(*library, "fusec_emu_threads_" + kernel.entry);
-    if (!entry.run || !threads)
+    auto form =
+        symbol<int32_t (*)()>(*library, "fusec_emu_form_" + kernel.entry);
+    if (!entry.run || !form)
       return llvm::createStringError("the text of kernel '" + kernel.entry +
                                      "' does not export that name");
-    entry.threads = static_cast<uint32_t>(threads());
+    auto bits = static_cast<uint32_t>(form());
+    entry.threads = bits & 0xffff;
+    entry.cluster = bits >> 16 & 0xff;
+    entry.grid = bits >> 24 != 0;
     impl->entries[kernel.entry] = entry;
   }
   return std::unique_ptr<EmulatorModule>(new EmulatorModule(std::move(impl)));
@@ -132,6 +138,32 @@ EmulatorModule::compile(llvm::ArrayRef<EmulatorKernel> kernels,
 uint32_t EmulatorModule::maxThreads(llvm::StringRef entry) const {
   auto found = impl->entries.find(entry);
   return found == impl->entries.end() ? 0 : found->second.threads;
+}
+
+/// Clusters and blocks that run together; sets their numbers.
+static llvm::Error checkTogether(const EmulatorLaunch &launch,
+                                 uint32_t declared, uint64_t blocks,
+                                 LaunchState &state) {
+  uint32_t cluster = std::max(launch.cluster, 1u);
+  if (declared != 0 && declared != cluster)
+    return llvm::createStringError(llvm::formatv(
+        "kernel '{0}' is made for clusters of {1} blocks, but was launched "
+        "with {2}",
+        launch.entry, declared, cluster));
+  if (cluster > kMaxCluster || launch.grid[0] % cluster != 0)
+    return llvm::createStringError(llvm::formatv(
+        "kernel '{0}': expected clusters of at most {1} blocks that divide the "
+        "grid of {2}, found {3}",
+        launch.entry, kMaxCluster, launch.grid[0], cluster));
+  state.cluster = cluster;
+  if (state.together == 1)
+    state.together = cluster;
+  else if (blocks * launch.threads > kMaxTogether)
+    return llvm::createStringError(llvm::formatv(
+        "kernel '{0}': the emulator runs at most {1} threads of a cooperative "
+        "launch, found {2}",
+        launch.entry, kMaxTogether, blocks * launch.threads));
+  return llvm::Error::success();
 }
 
 static llvm::Error checkLaunch(const EmulatorLaunch &launch,
@@ -146,6 +178,28 @@ static llvm::Error checkLaunch(const EmulatorLaunch &launch,
         "kernel '{0}' was launched with {1} bytes of dynamic shared memory; a "
         "block has at most {2}",
         launch.entry, launch.dynamicSharedBytes, kSharedLimit));
+  return llvm::Error::success();
+}
+
+/// FUSEC_EMULATOR_COMPLETION: "late", "issue" or "random:SEED".
+static llvm::Error readEnvironment(EmulatorRunOptions &options) {
+  const char *value = std::getenv("FUSEC_EMULATOR_COMPLETION");
+  if (!value || !*value)
+    return llvm::Error::success();
+  llvm::StringRef text = value;
+  if (text == "late") {
+    options.completion = EmulatorCompletion::Late;
+  } else if (text == "issue") {
+    options.completion = EmulatorCompletion::Issue;
+  } else if (text.consume_front("random:") &&
+             !text.getAsInteger(10, options.seed)) {
+    options.completion = EmulatorCompletion::Random;
+  } else {
+    return llvm::createStringError(
+        llvm::Twine("FUSEC_EMULATOR_COMPLETION: expected late, issue or "
+                    "random:SEED, found '") +
+        value + "'");
+  }
   return llvm::Error::success();
 }
 
@@ -164,12 +218,24 @@ llvm::Error EmulatorModule::launch(const EmulatorLaunch &launch,
 
   std::vector<EmulatorBuffer> sorted(buffers.begin(), buffers.end());
   llvm::sort(sorted, addressLess);
-  LaunchState state{launch, options, sorted, found->second.run, impl->checks};
+  EmulatorRunOptions actual = options;
+  if (llvm::Error error = readEnvironment(actual))
+    return error;
+  LaunchState state{launch, actual, sorted, found->second.run, impl->checks};
+  if (found->second.grid || launch.cooperative)
+    state.together = blocks;
+  if (llvm::Error error =
+          checkTogether(launch, found->second.cluster, blocks, state))
+    return error;
 
   unsigned wanted = options.osThreads ? options.osThreads
                                       : std::thread::hardware_concurrency();
   uint64_t workers = std::clamp<uint64_t>(wanted, 1, kMaxWorkers);
-  workers = std::min(workers, blocks);
+  workers = std::min(workers, blocks / state.together);
+  // As many stacks in all as without clusters.
+  workers = std::min<uint64_t>(
+      workers, std::max<uint64_t>(1, kMaxWorkers / state.together));
+  state.workers = static_cast<unsigned>(workers);
   std::mutex errorMutex;
   llvm::Error errors = llvm::Error::success();
   auto work = [&] {

@@ -188,7 +188,7 @@ llvm::Error StackPool::grow(size_t count) {
   maps.emplace_back(memory, missing * kStackBytes);
   for (size_t i = 0; i < missing; ++i) {
     char *low = static_cast<char *>(memory) + i * kStackBytes;
-    if (mprotect(low, page, PROT_NONE) != 0)
+    if (stacks.size() < kGuarded && mprotect(low, page, PROT_NONE) != 0)
       return llvm::createStringError(
           std::error_code(errno, std::generic_category()),
           "cannot protect the stack of an emulated thread");

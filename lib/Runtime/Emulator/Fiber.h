@@ -62,13 +62,15 @@ private:
   [[maybe_unused]] void *tsanFiber = nullptr; // ThreadSanitizer's
 };
 
-/// Stacks for many fibres, with a guard page below each. Memory is committed
-/// when it is touched.
+/// Stacks for many fibres, with a guard page below each of the first kGuarded:
+/// a process has a limited number of mappings. Memory is committed when it is
+/// touched.
 class StackPool {
 public:
   /// Enough for register arrays of unoptimised kernels; a deeper one hits the
   /// guard page.
   static constexpr size_t kStackBytes = 256 * 1024;
+  static constexpr size_t kGuarded = 1024;
   StackPool() = default;
   StackPool(const StackPool &) = delete;
   ~StackPool();

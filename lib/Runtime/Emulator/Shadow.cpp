@@ -3,59 +3,24 @@
 //===----------------------------------------------------------------------===//
 #include "Shadow.h"
 
+#include "llvm/Support/MemAlloc.h"
+
 #include <algorithm>
 
 using namespace fusec::runtime::emulator;
-
-//===-- Clocks ------------------------------------------------------------===//
-
-bool Clocks::startBlock(uint32_t threads) {
-  uint32_t latest = base;
-  for (uint32_t when : clock)
-    latest = std::max(latest, when);
-  bool restart = latest > 0x7fffffffu;
-  base = restart ? 0 : latest;
-  count = threads;
-  clock.assign(threads, base + 1);
-  everyone.assign(threads, base);
-  usesKnown = false;
-  return restart;
-}
-
-void Clocks::joinBlock() {
-  for (uint32_t t = 0; t < count; ++t)
-    everyone[t] = clock[t]++;
-}
-
-void Clocks::join(llvm::ArrayRef<uint32_t> threads) {
-  if (!usesKnown) {
-    known.assign(size_t(count) * count, 0);
-    usesKnown = true;
-  }
-  merged.assign(count, 0);
-  for (uint32_t t : threads) {
-    const uint32_t *row = &known[size_t(t) * count];
-    for (uint32_t u = 0; u < count; ++u)
-      merged[u] = std::max(merged[u], row[u]);
-  }
-  for (uint32_t t : threads)
-    merged[t] = clock[t]++;
-  for (uint32_t t : threads)
-    std::copy(merged.begin(), merged.end(), &known[size_t(t) * count]);
-}
-
-//===-- Shadow ------------------------------------------------------------===//
 
 void Shadow::resize(uint32_t bytes) {
   uint32_t lines = (bytes + kLine - 1) / kLine;
   if (granules.size() >= lines)
     return;
-  cells.resize(size_t(lines) * kLine);
   granules.resize(lines, 0);
+  clear();
 }
 
 void Shadow::clear() {
-  std::fill(cells.begin(), cells.end(), Cell());
+  static_assert(std::is_trivially_destructible_v<Cell>);
+  cells.reset(static_cast<Cell *>(
+      llvm::safe_calloc(granules.size() * kLine, sizeof(Cell))));
   std::fill(granules.begin(), granules.end(), 0);
 }
 
@@ -92,7 +57,7 @@ ShadowConflict Shadow::conflict(const Event &event, bool wrote) const {
           wrote, event.thread, event.line};
 }
 
-ShadowConflict Shadow::readCell(Cell &cell, uint32_t thread, int32_t line) {
+ShadowConflict Shadow::checkRead(const Cell &cell, uint32_t thread) const {
   const Event &write = cell.write;
   if (write.when == kPending)
     return conflict(write, true);
@@ -100,23 +65,33 @@ ShadowConflict Shadow::readCell(Cell &cell, uint32_t thread, int32_t line) {
     return {ShadowVerdict::Uninitialised, false, 0, 0};
   if (!clocks.before(write.thread, write.when, thread))
     return conflict(write, true);
+  if (!clocks.isAgent(write.thread) && !clocks.isAgent(thread) &&
+      clocks.blockOf(write.thread) != clocks.blockOf(thread) &&
+      !clocks.isReleased(write.thread, write.when))
+    return {ShadowVerdict::Unreleased, true, write.thread, write.line};
+  return {};
+}
+
+void Shadow::noteRead(Cell &cell, uint32_t thread, int32_t line) {
   // Two readers suffice: a later writer is unordered with at least one of any
   // two different threads unless it is ordered after both.
   Event now{clocks.now(thread), static_cast<uint16_t>(thread),
             static_cast<uint16_t>(line)};
   Event &first = cell.reads[0], &second = cell.reads[1];
   if (first.thread == thread || !clocks.inBlock(first.when) ||
-      clocks.before(first.thread, first.when, thread))
+      (!clocks.isAgent(thread) &&
+       clocks.before(first.thread, first.when, thread)))
     first = now;
   else
     second = now;
-  return {};
 }
 
 ShadowConflict Shadow::checkWrite(const Cell &cell, uint32_t thread) const {
   const Event &write = cell.write;
   if (write.when == kPending)
     return conflict(write, true);
+  if (cell.asyncReads != 0)
+    return {ShadowVerdict::BeingRead, false, cell.asyncThread, cell.asyncLine};
   if (clocks.inBlock(write.when) &&
       !clocks.before(write.thread, write.when, thread))
     return conflict(write, true);
@@ -127,10 +102,23 @@ ShadowConflict Shadow::checkWrite(const Cell &cell, uint32_t thread) const {
   return {};
 }
 
+/// Whether the last writer was a thread that has not fenced.
+ShadowConflict Shadow::checkProxy(const Cell &cell) const {
+  const Event &write = cell.write;
+  if (!clocks.inBlock(write.when) || write.when == kPending ||
+      clocks.isAgent(write.thread) || clocks.isFenced(write.thread, write.when))
+    return {};
+  return {ShadowVerdict::Unfenced, true, write.thread, write.line};
+}
+
 ShadowConflict Shadow::read(uint32_t offset, uint32_t bytes, uint32_t thread,
                             int32_t line) {
-  return forEach(offset, bytes,
-                 [&](Cell &cell) { return readCell(cell, thread, line); });
+  return forEach(offset, bytes, [&](Cell &cell) {
+    ShadowConflict found = checkRead(cell, thread);
+    if (found.verdict == ShadowVerdict::Fine)
+      noteRead(cell, thread, line);
+    return found;
+  });
 }
 
 ShadowConflict Shadow::write(uint32_t offset, uint32_t bytes, uint32_t thread,
@@ -146,9 +134,11 @@ ShadowConflict Shadow::write(uint32_t offset, uint32_t bytes, uint32_t thread,
 }
 
 ShadowConflict Shadow::startCopy(uint32_t offset, uint32_t bytes,
-                                 uint32_t thread, int32_t line) {
+                                 uint32_t thread, int32_t line, bool proxy) {
   return forEach(offset, bytes, [&](Cell &cell) {
     ShadowConflict found = checkWrite(cell, thread);
+    if (proxy && found.verdict == ShadowVerdict::Fine)
+      found = checkProxy(cell);
     cell.write = {kPending, static_cast<uint16_t>(thread),
                   static_cast<uint16_t>(line)};
     return found;
@@ -169,4 +159,32 @@ void Shadow::dropCopy(uint32_t offset, uint32_t bytes) {
     cell.write = Event();
     return ShadowConflict();
   });
+}
+
+ShadowConflict Shadow::startAsyncRead(uint32_t offset, uint32_t bytes,
+                                      uint32_t thread, int32_t line) {
+  return forEach(offset, bytes, [&](Cell &cell) {
+    ShadowConflict found = checkRead(cell, thread);
+    if (found.verdict == ShadowVerdict::Fine)
+      found = checkProxy(cell);
+    ++cell.asyncReads;
+    cell.asyncThread = static_cast<uint16_t>(thread);
+    cell.asyncLine = static_cast<uint16_t>(line);
+    return found;
+  });
+}
+
+void Shadow::finishAsyncRead(uint32_t offset, uint32_t bytes, uint32_t thread,
+                             int32_t line) {
+  forEach(offset, bytes, [&](Cell &cell) {
+    if (cell.asyncReads != 0)
+      --cell.asyncReads;
+    noteRead(cell, thread, line);
+    return ShadowConflict();
+  });
+}
+
+ShadowConflict Shadow::peek(uint32_t offset, uint32_t bytes, uint32_t thread) {
+  return forEach(offset, bytes,
+                 [&](Cell &cell) { return checkRead(cell, thread); });
 }

@@ -1,51 +1,32 @@
 //===- Shadow.h - who touched which shared-memory word ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Happens-before for the threads of a block, and a shadow of shared memory
-// that remembers the last writer and two readers of each element.
-//
-// Each thread has a clock that advances at its barriers. An event (thread u,
-// clock c) happened before what thread t does now if a barrier of the whole
-// block came after it (c <= everyone[u]) or t learnt of it through barriers of
-// warps and named groups (c <= known[t][u]). Clocks go on from block to block,
-// so nothing is cleared between blocks.
+// A shadow of shared memory that remembers the last writer and two readers of
+// each element, and which asynchronous operations are under way there. Threads
+// are those of a cluster (Clocks.h).
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_RUNTIME_EMULATOR_SHADOW_H
 #define FUSEC_LIB_RUNTIME_EMULATOR_SHADOW_H
 
-#include "llvm/ADT/ArrayRef.h"
+#include "Clocks.h"
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <vector>
 
 namespace fusec::runtime::emulator {
 
-/// The order of events in a block.
-class Clocks {
-public:
-  /// Starts a block of `threads` threads: everything earlier is known to all.
-  /// True if the clocks restarted from zero, so that shadows must be cleared.
-  bool startBlock(uint32_t threads);
-  uint32_t now(uint32_t thread) const { return clock[thread]; }
-  /// True if an event of this block (not an earlier one).
-  bool inBlock(uint32_t when) const { return when > base; }
-  bool before(uint32_t thread, uint32_t when, uint32_t observer) const {
-    return thread == observer || when <= everyone[thread] ||
-           (usesKnown && when <= known[observer * size_t(count) + thread]);
-  }
-  /// All threads of the block meet.
-  void joinBlock();
-  /// Some threads meet.
-  void join(llvm::ArrayRef<uint32_t> threads);
-
-private:
-  uint32_t count = 0, base = 0;
-  bool usesKnown = false;
-  std::vector<uint32_t> clock, everyone, known, merged;
-};
-
 /// What an access found.
-enum class ShadowVerdict : uint8_t { Fine, Uninitialised, Race, Pending };
+enum class ShadowVerdict : uint8_t {
+  Fine,
+  Uninitialised,
+  Race,
+  Pending,    ///< a copy into the element has not been waited for
+  BeingRead,  ///< an asynchronous operation still reads the element
+  Unfenced,   ///< written by a thread, without a fence before the async proxy
+  Unreleased, ///< written in another block, not released to the cluster
+};
 
 /// The other side of a race.
 struct ShadowConflict {
@@ -69,13 +50,23 @@ public:
   ShadowConflict write(uint32_t offset, uint32_t bytes, uint32_t thread,
                        int32_t line);
   /// An asynchronous copy into the element begins: a write whose value nobody
-  /// may see before `finishCopy`.
+  /// may see before `finishCopy`. `proxy`: by the async proxy.
   ShadowConflict startCopy(uint32_t offset, uint32_t bytes, uint32_t thread,
-                           int32_t line);
+                           int32_t line, bool proxy);
+  /// It ended at the present moment of `thread`, which may be an agent.
   void finishCopy(uint32_t offset, uint32_t bytes, uint32_t thread,
                   int32_t line);
   /// Forgets a copy that was never waited for.
   void dropCopy(uint32_t offset, uint32_t bytes);
+  /// The async proxy begins to read for `thread`.
+  ShadowConflict startAsyncRead(uint32_t offset, uint32_t bytes,
+                                uint32_t thread, int32_t line);
+  /// What a read by `thread` would find.
+  ShadowConflict peek(uint32_t offset, uint32_t bytes, uint32_t thread);
+  /// The end of the read, which then counts as one by `thread` (or agent) at
+  /// its present moment.
+  void finishAsyncRead(uint32_t offset, uint32_t bytes, uint32_t thread,
+                       int32_t line);
 
 private:
   /// The clock of a write that is still under way.
@@ -88,16 +79,23 @@ private:
   };
   struct Cell {
     Event write, reads[2];
+    uint16_t asyncReads = 0, asyncThread = 0, asyncLine = 0;
   };
   uint32_t granule(uint32_t offset, uint32_t bytes);
   ShadowConflict conflict(const Event &event, bool wrote) const;
-  ShadowConflict readCell(Cell &cell, uint32_t thread, int32_t line);
+  ShadowConflict checkRead(const Cell &cell, uint32_t thread) const;
+  void noteRead(Cell &cell, uint32_t thread, int32_t line);
   ShadowConflict checkWrite(const Cell &cell, uint32_t thread) const;
+  ShadowConflict checkProxy(const Cell &cell) const;
   template <class Visit>
   ShadowConflict forEach(uint32_t offset, uint32_t bytes, Visit visit);
 
   Clocks &clocks;
-  std::vector<Cell> cells;       // one a byte; the first of a granule counts
+  // One a byte, the first of a granule counts. Zeroed pages until touched.
+  struct Free {
+    void operator()(Cell *memory) const { std::free(memory); }
+  };
+  std::unique_ptr<Cell[], Free> cells;
   std::vector<uint8_t> granules; // per 16 bytes: bytes a cell stands for
 };
 

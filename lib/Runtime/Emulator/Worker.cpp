@@ -1,9 +1,11 @@
 //===- Worker.cpp - runs blocks on one OS thread --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scheduling, barriers and fault reports. Memory is in WorkerMemory.cpp and
-// WorkerAtomic.cpp, warp
-// functions in WorkerWarp.cpp.
+// Scheduling and fault reports. Barriers are in WorkerBarrier.cpp, memory in
+// WorkerMemory.cpp and WorkerAtomic.cpp, warp functions in WorkerWarp.cpp; of
+// Hopper's, transaction barriers in WorkerMbarrier.cpp, clusters in
+// WorkerCluster.cpp, copies in WorkerBulk.cpp and WorkerTensor.cpp, warpgroup
+// products in WorkerWgmma.cpp.
 //===----------------------------------------------------------------------===//
 #include "Worker.h"
 
@@ -25,6 +27,9 @@ static constexpr uint32_t kQuantum = 4096;
 // A kernel that is wrong everywhere ends early instead of describing itself.
 static constexpr uint64_t kFaultLimit = 100'000;
 
+// Rounds in which nothing but polling happens, before that is a deadlock.
+static constexpr uint32_t kIdleRounds = 100'000;
+
 void LaunchState::report(EmulatorReport report) {
   std::lock_guard<std::mutex> lock(mutex);
   if (++faults >= kFaultLimit)
@@ -42,23 +47,45 @@ Worker::Worker() = default;
 
 Worker &Worker::current() { return *theWorker; }
 
-//===-- Blocks ------------------------------------------------------------===//
+//===-- Groups of blocks --------------------------------------------------===//
 
 llvm::Error Worker::prepare() {
   count = state->launch.threads;
-  if (llvm::Error error = stacks.grow(count))
+  total = count * static_cast<uint32_t>(state->together);
+  if (llvm::Error error = stacks.grow(total))
     return error;
-  while (threads.size() < count) {
+  while (threads.size() < total) {
     threads.push_back(std::make_unique<EmuThread>());
     threads.back()->fiber.setStack(stacks.stack(threads.size() - 1),
                                    StackPool::usableBytes());
   }
-  ready.resize(count);
+  ready.resize(total);
   sharedUsed = (state->launch.dynamicSharedBytes + 127u) & ~127u;
-  shared.resize(sharedUsed + kStaticSharedLimit);
-  shadow.resize(static_cast<uint32_t>(shared.size()));
+  uint32_t sharedBytes = sharedUsed + kStaticSharedLimit;
+  size_t clusterCount = state->together / state->cluster;
+  while (clusters.size() < clusterCount)
+    clusters.push_back(std::make_unique<Cluster>());
+  // A block keeps the clocks of its cluster, so it cannot change it.
+  if (blocks.size() < state->together ||
+      clusters[0]->blocks.size() != state->cluster) {
+    blocks.clear();
+    for (auto &cluster : clusters)
+      cluster->blocks.clear();
+    for (size_t i = 0; i < state->together; ++i) {
+      Cluster &cluster = *clusters[i / state->cluster];
+      blocks.push_back(std::make_unique<Block>(cluster));
+      blocks.back()->rank = static_cast<uint32_t>(cluster.blocks.size());
+      cluster.blocks.push_back(blocks.back().get());
+    }
+  }
+  for (auto &block : blocks) {
+    block->shared.resize(sharedBytes);
+    block->shadow.resize(sharedBytes);
+  }
   staticArrays.clear();
   bufferCache.fill(BufferCache());
+  completion = state->options.completion;
+  random.seed(state->options.seed);
   return llvm::Error::success();
 }
 
@@ -70,235 +97,269 @@ llvm::Error Worker::run(LaunchState &launchState) {
   theWorker = this;
   main.adoptThread();
   const auto &grid = state->launch.grid;
-  uint64_t blocks = uint64_t(grid[0]) * grid[1] * grid[2];
+  uint64_t all = uint64_t(grid[0]) * grid[1] * grid[2];
   while (!state->stop.load(std::memory_order_relaxed)) {
-    uint64_t next = state->nextBlock.fetch_add(1);
-    if (next >= blocks)
+    uint64_t next = state->nextGroup.fetch_add(1) * state->together;
+    if (next >= all)
       break;
-    runBlock(next);
+    runGroup(next);
   }
   theWorker = outer;
   return llvm::Error::success();
 }
 
-void Worker::startBlock(u64 linear) {
+void Worker::startThread(EmuThread &thread, Block &block, uint32_t tid) {
   const auto &grid = state->launch.grid;
-  block = {static_cast<uint32_t>(linear % grid[0]),
-           static_cast<uint32_t>(linear / grid[0] % grid[1]),
-           static_cast<uint32_t>(linear / grid[0] / grid[1])};
-  if (clocks.startBlock(count))
-    shadow.clear();
-  // All ones is NaN in every float type: a value used by mistake shows.
-  std::fill(shared.begin(), shared.end(), 0xff);
-  for (uint32_t t = 0; t < count; ++t) {
-    EmuThread &thread = *threads[t];
-    thread.ids = {static_cast<i32>(t),
-                  static_cast<i32>(t % kWarpSize),
-                  static_cast<i32>(t / kWarpSize),
-                  static_cast<i32>(count),
-                  {static_cast<i32>(block[0]), static_cast<i32>(block[1]),
-                   static_cast<i32>(block[2])},
-                  {static_cast<i32>(grid[0]), static_cast<i32>(grid[1]),
-                   static_cast<i32>(grid[2])},
-                  shared.data()};
-    thread.done = false;
-    thread.wait = Wait::Nothing;
-    thread.line = 0;
-    thread.warpPhase = 0;
-    thread.copyGroup = 0;
-    thread.fiber.reset(threadMain);
-    ready[t] = t;
+  auto signedOf = [](uint32_t x) { return static_cast<i32>(x); };
+  thread.ids = {
+      signedOf(tid),
+      signedOf(tid % kWarpSize),
+      signedOf(tid / kWarpSize),
+      signedOf(count),
+      {signedOf(block.at[0]), signedOf(block.at[1]), signedOf(block.at[2])},
+      {signedOf(grid[0]), signedOf(grid[1]), signedOf(grid[2])},
+      block.shared.data(),
+      signedOf(block.rank),
+      signedOf(state->cluster)};
+  thread.block = &block;
+  thread.number = block.firstThread + tid;
+  thread.inCluster = block.rank * count + tid;
+  thread.done = false;
+  thread.wait = Wait::Nothing;
+  thread.line = 0;
+  thread.mbarrier = thread.unseen = nullptr;
+  thread.warpPhase = 0;
+  thread.copyGroup = thread.bulkGroup = 0;
+  thread.clusterArrived = false;
+  thread.wgmmaFenced = false;
+  thread.wgmmaGroup = 0;
+  thread.wgmmaIssued = 0;
+  thread.fiber.reset(threadMain);
+}
+
+void Worker::startGroup(u64 first) {
+  const auto &grid = state->launch.grid;
+  for (size_t c = 0; c * state->cluster < state->together; ++c) {
+    Cluster &cluster = *clusters[c];
+    bool restarted = cluster.clocks.start(state->cluster, count);
+    cluster.arrived = cluster.left = 0;
+    cluster.gathered = Gathered();
+    cluster.released = nullptr;
+    cluster.waiting.clear();
+    for (Block *block : cluster.blocks)
+      if (restarted || block->dirty)
+        block->shadow.clear();
   }
+  for (uint32_t b = 0; b < state->together; ++b) {
+    Block &block = *blocks[b];
+    u64 linear = first + b;
+    block.at = {static_cast<uint32_t>(linear % grid[0]),
+                static_cast<uint32_t>(linear / grid[0] % grid[1]),
+                static_cast<uint32_t>(linear / grid[0] / grid[1])};
+    block.firstThread = b * count;
+    block.doneCount = 0;
+    block.ended = block.dirty = false;
+    // All ones is NaN in every float type: a value used by mistake shows.
+    std::fill(block.shared.begin(), block.shared.end(), 0xff);
+    for (NamedBarrier &barrier : block.barriers)
+      barrier.clear();
+    for (WarpState &warp : block.warps)
+      warp.arrived = 0;
+    for (Warpgroup &group : block.warpgroups)
+      group.clear();
+    block.mbarriers.clear();
+    block.peerAccesses.clear();
+    block.exits = Gathered();
+    for (uint32_t t = 0; t < count; ++t)
+      startThread(*threads[block.firstThread + t], block, t);
+  }
+  for (uint32_t t = 0; t < total; ++t)
+    ready[t] = t;
   readyFirst = 0;
-  readyCount = count;
+  readyCount = total;
+  pollers.clear();
+  idleRounds = 0;
   doneCount = 0;
   quantum = kQuantum;
   steps = 0;
   abandoned = false;
-  for (Barrier &barrier : barriers)
-    barrier.clear();
-  for (WarpState &warp : warps)
-    warp.arrived = 0;
 }
 
-void Worker::runBlock(u64 linear) {
-  startBlock(linear);
-  uint32_t first = ready[0];
-  readyFirst = 1 % count;
-  --readyCount;
-  running = threads[first].get();
-  main.switchTo(running->fiber);
-  if (!abandoned && doneCount != count)
+void Worker::runGroup(u64 first) {
+  startGroup(first);
+  while (!abandoned && goOn()) {
+    running = threads[ready[readyFirst]].get();
+    readyFirst = readyFirst + 1 == total ? 0 : readyFirst + 1;
+    --readyCount;
+    main.switchTo(running->fiber);
+  }
+  if (!abandoned && doneCount != total)
     reportStuckThreads();
-  finishBlock();
+  finishGroup();
 }
 
-void Worker::finishBlock() {
-  for (uint32_t t = 0; t < count; ++t) {
-    for (const PendingCopy &copy : threads[t]->copies)
-      shadow.dropCopy(copy.offset, copy.bytes);
-    threads[t]->copies.clear();
+/// Makes a thread ready if none is; false when nothing can go on.
+bool Worker::goOn() {
+  while (readyCount == 0) {
+    if (doneCount == total)
+      return false;
+    if (completeOne()) {
+      idleRounds = 0;
+      continue;
+    }
+    if (pollers.empty())
+      return false;
+    // On other OS threads something may still happen.
+    if (++idleRounds > kIdleRounds && state->workers == 1)
+      return false;
+    for (uint32_t number : std::exchange(pollers, {}))
+      makeReady(number);
+  }
+  return true;
+}
+
+void Worker::finishGroup() {
+  operations.clear();
+  for (uint32_t t = 0; t < total; ++t) {
+    EmuThread &thread = *threads[t];
+    if (!thread.copies.empty() || !thread.stores.empty() ||
+        !thread.products.empty() || abandoned || !thread.done)
+      thread.block->dirty = true;
+    thread.copies.clear();
+    thread.stores.clear();
+    thread.products.clear();
+    thread.accumulators.clear();
   }
 }
 
 void Worker::threadMain() {
   Worker &worker = *theWorker;
   worker.state->entry(worker.state->launch.args);
-  worker.thread().done = true;
-  ++worker.doneCount;
+  worker.endThread();
   worker.reschedule(/*last=*/true);
+}
+
+void Worker::endThread() {
+  EmuThread &me = thread();
+  Block &block = *me.block;
+  endWgmma();
+  for (BulkStore &store : me.stores) {
+    if (!store.wasRead && state->checks)
+      fault(EmulatorFault::PendingCopy, store.line,
+            "the thread ends before bulk_wait_read has made sure that this "
+            "copy no longer reads shared memory");
+    finishStore(me, store);
+  }
+  me.stores.clear();
+  me.done = true;
+  ++doneCount;
+  ++block.doneCount;
+  Cluster &cluster = *block.cluster;
+  if (state->cluster > 1) {
+    cluster.clocks.release(me.inCluster, block.exits);
+    // A thread that has ended counts as arrived.
+    if (!me.clusterArrived)
+      ++cluster.left;
+    if (cluster.arrived != 0)
+      finishClusterBarrier(cluster);
+  }
+  if (block.doneCount == count)
+    endBlock(block);
+}
+
+/// Its shared memory goes away: nobody may be about to touch it.
+void Worker::endBlock(Block &block) {
+  block.ended = true;
+  dropOperations(block);
+  const Clocks &clocks = block.cluster->clocks;
+  for (auto [other, access] : block.peerAccesses) {
+    if (other < block.exits.known.size() &&
+        block.exits.known[other] >= access.when)
+      continue;
+    fault(EmulatorFault::ClusterExit, access.line,
+          *threads[block.cluster->blocks[clocks.blockOf(other)]->firstThread +
+                   other % count],
+          formatv("an access to the shared memory of block {0} of the cluster, "
+                  "which may have ended: nothing makes it wait",
+                  block.rank));
+  }
 }
 
 //===-- Scheduling --------------------------------------------------------===//
 
-void Worker::makeReady(uint32_t thread) {
-  threads[thread]->wait = Wait::Nothing;
+void Worker::makeReady(uint32_t number) {
+  threads[number]->wait = Wait::Nothing;
   uint32_t slot = readyFirst + readyCount++;
-  ready[slot >= count ? slot - count : slot] = thread;
+  ready[slot >= total ? slot - total : slot] = number;
 }
 
 /// Lets the next ready thread run; returns when the calling thread, made ready
-/// by another, runs again. Without a ready thread the block is at an end.
+/// by another, runs again.
 void Worker::reschedule(bool last) {
   EmuThread *from = running;
+  if (completion == EmulatorCompletion::Random)
+    completeAtRandom();
   if (readyCount == 0) {
     from->fiber.switchTo(main, last);
-    return;
+  } else {
+    EmuThread *to = threads[ready[readyFirst]].get();
+    readyFirst = readyFirst + 1 == total ? 0 : readyFirst + 1;
+    --readyCount;
+    if (to != from) {
+      running = to;
+      from->fiber.switchTo(to->fiber, last);
+    }
   }
-  EmuThread *to = threads[ready[readyFirst]].get();
-  readyFirst = readyFirst + 1 == count ? 0 : readyFirst + 1;
-  --readyCount;
-  if (to == from)
-    return;
-  running = to;
-  from->fiber.switchTo(to->fiber, last);
+  running->unseen = nullptr;
 }
 
-void Worker::abandonBlock() {
+void Worker::abandonGroup() {
   abandoned = true;
   running->fiber.switchTo(main, /*last=*/true);
-  llvm_unreachable("a thread of an abandoned block was continued");
+  llvm_unreachable("a thread of an abandoned group was continued");
 }
 
 void Worker::endQuantum() {
   steps += kQuantum;
   quantum = kQuantum;
   if (state->stop.load(std::memory_order_relaxed))
-    abandonBlock();
+    abandonGroup();
   if (steps > state->options.stepLimit) {
     state->stop = true;
     fatal(EmulatorFault::StepLimit, thread().line,
           formatv("the block still runs after {0} steps", steps));
   }
-  makeReady(static_cast<uint32_t>(thread().ids.tid));
+  makeReady(thread());
   reschedule();
+}
+
+void Worker::poll(int32_t line) {
+  step(line);
+  pollers.push_back(thread().number);
+  waitHere(Wait::Polling);
 }
 
 //===-- Faults ------------------------------------------------------------===//
 
-void Worker::fault(EmulatorFault kind, int32_t line, uint32_t thread,
+void Worker::fault(EmulatorFault kind, int32_t line, const EmuThread &thread,
                    std::string detail) {
-  state->report({kind, state->launch.entry.str(), line, block, thread,
-                 std::move(detail)});
+  state->report({kind, state->launch.entry.str(), line, thread.block->at,
+                 static_cast<uint32_t>(thread.ids.tid), std::move(detail)});
 }
 
 void Worker::fatal(EmulatorFault kind, int32_t line, std::string detail) {
   fault(kind, line, std::move(detail));
   // The string was moved; nothing on this stack needs destruction.
-  abandonBlock();
+  abandonGroup();
 }
 
-static std::string describe(const EmuThread &thread) {
-  switch (thread.wait) {
-  case Wait::Nothing:
-    return "exits";
-  case Wait::Barrier:
-    return formatv("waits at barrier {0} in line {1}", thread.barrier,
-                   thread.line);
-  case Wait::WarpBarrier:
-    return formatv("waits at bar_warp in line {0}", thread.line);
-  case Wait::Shuffle:
-    return formatv("waits at a shuffle in line {0}", thread.line);
-  case Wait::Vote:
-    return formatv("waits at a vote in line {0}", thread.line);
-  case Wait::Mma:
-    return formatv("waits at an mma in line {0}", thread.line);
-  case Wait::Ldmatrix:
-    return formatv("waits at ldmatrix in line {0}", thread.line);
-  }
-  llvm_unreachable("all waits are covered");
-}
-
-/// No thread can go on: names one that waits and one that does something else.
-void Worker::reportStuckThreads() {
-  const EmuThread *waiting = nullptr, *other = nullptr;
-  for (uint32_t t = 0; t < count && !waiting; ++t)
-    if (!threads[t]->done)
-      waiting = threads[t].get();
-  auto differs = [&](const EmuThread &thread) {
-    return thread.done || thread.wait != waiting->wait ||
-           thread.line != waiting->line || thread.barrier != waiting->barrier;
-  };
-  // A warp function waits for its own warp only: look there first.
-  for (bool sameWarp : {true, false})
-    for (uint32_t t = 0; t < count && !other; ++t)
-      if ((threads[t]->ids.warp == waiting->ids.warp || !sameWarp) &&
-          differs(*threads[t]))
-        other = threads[t].get();
-  std::string detail = "the thread " + describe(*waiting);
-  if (other)
-    detail +=
-        formatv(", but thread {0} {1}", other->ids.tid, describe(*other)).str();
-  else
-    detail += ", and too few threads reach it";
-  fault(EmulatorFault::DivergentBarrier, waiting->line,
-        static_cast<uint32_t>(waiting->ids.tid), std::move(detail));
-}
-
-//===-- Barriers ----------------------------------------------------------===//
-
-void Worker::barrier(int32_t id, int32_t wanted, int32_t line) {
-  step(line);
-  bool named = wanted != -1;
-  if (named && (id < 1 || id >= static_cast<int32_t>(kNamedBarriers)))
-    fatal(EmulatorFault::InvalidArgument, line,
-          formatv("barrier id {0} is not in 1..15", id));
-  if (named && (wanted <= 0 || wanted % static_cast<int32_t>(kWarpSize) != 0 ||
-                wanted > static_cast<int32_t>(count)))
-    fatal(EmulatorFault::InvalidArgument, line,
-          formatv("barrier {0} for {1} threads: expected a multiple of 32 up "
-                  "to {2}",
-                  id, wanted, count));
-  Barrier &barrier = barriers[id];
-  EmuThread &me = thread();
-  uint32_t tid = static_cast<uint32_t>(me.ids.tid);
-  int32_t expected = named ? wanted : static_cast<int32_t>(count);
-  if (!barrier.waiting.empty() && barrier.expected != expected)
-    fatal(EmulatorFault::DivergentBarrier, line,
-          formatv("barrier {0} for {1} threads, but others wait there for {2}",
-                  id, expected, barrier.expected));
-  // bar.sync is one instruction for a warp: its threads arrive together.
-  int32_t &warpLine = barrier.lineOfWarp[tid / kWarpSize];
-  if (warpLine != 0 && warpLine != line)
-    fatal(EmulatorFault::DivergentBarrier, line,
-          formatv("barrier {0}, but other threads of the warp wait at the one "
-                  "in line {1}",
-                  id, warpLine));
-  warpLine = line;
-  barrier.expected = expected;
-  barrier.waiting.push_back(tid);
-  if (static_cast<int32_t>(barrier.waiting.size()) < expected) {
-    me.wait = Wait::Barrier;
-    me.barrier = id;
-    reschedule();
-    return;
-  }
-  if (named)
-    clocks.join(barrier.waiting);
-  else
-    clocks.joinBlock();
-  for (uint32_t other : barrier.waiting)
-    if (other != tid)
-      makeReady(other);
-  barrier.clear();
+/// "thread 5", "thread 5 of block 2 of the cluster", or what stands for an
+/// asynchronous unit.
+std::string Worker::nameOf(const Cluster &cluster, uint32_t inCluster) const {
+  if (cluster.clocks.isAgent(inCluster))
+    return "an asynchronous operation";
+  if (state->cluster == 1)
+    return formatv("thread {0}", inCluster);
+  return formatv("thread {0} of block {1} of the cluster", inCluster % count,
+                 inCluster / count);
 }

@@ -1,40 +1,35 @@
 //===- Worker.h - runs blocks on one OS thread ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A worker runs one block after another. The threads of a block are fibres
-// that run until they must wait; the last one to arrive at a barrier or warp
-// function wakes the others. The order is fixed, so that a fault shows every
-// time. Nothing a kernel does can hang a worker: if no thread can go on, that
-// is a divergent barrier; if threads go on for too long, the watchdog ends the
-// block.
+// A worker runs one group of blocks after another: a block, a cluster, or the
+// whole grid of a cooperative launch. Their threads are fibres that run until
+// they must wait; the last one to arrive at a barrier or warp function wakes
+// the others. The order is fixed, so that a fault shows every time. Nothing a
+// kernel does can hang a worker: if no thread can go on and nothing
+// asynchronous is under way, that is a divergent barrier or a deadlock; if
+// threads go on for too long, the watchdog ends the group.
 //
-// Later: clusters are several blocks on one worker, and asynchronous units
-// (bulk copies, warpgroup MMA) are further entries of the ready queue whose
-// completion is a release with the clock of the issuing thread.
+// Asynchronous operations end when no thread can go on without them, the latest
+// moment that is legal, or earlier (EmulatorCompletion).
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_RUNTIME_EMULATOR_WORKER_H
 #define FUSEC_LIB_RUNTIME_EMULATOR_WORKER_H
 
-#include "Api.h"
-#include "Fiber.h"
-#include "Shadow.h"
+#include "Block.h"
 #include "fusec/Runtime/Emulator/EmulatorModule.h"
 
-#include "llvm/ADT/SmallVector.h"
-
-#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <random>
 
 namespace fusec::runtime::emulator {
 
-inline constexpr uint32_t kWarpSize = 32;
-inline constexpr uint32_t kMaxThreads = 1024;
-inline constexpr uint32_t kNamedBarriers = 16;
 /// What CUDA allows for arrays declared in a kernel.
 inline constexpr uint32_t kStaticSharedLimit = 48 * 1024;
 /// Shared memory of a block on the largest supported GPUs (227 KB).
 inline constexpr uint32_t kSharedLimit = 232448;
+/// Threads that run together, of a cluster or a cooperative launch.
+inline constexpr uint32_t kMaxTogether = 160 * 1024;
 
 /// What all workers of a launch share.
 struct LaunchState {
@@ -43,56 +38,17 @@ struct LaunchState {
   llvm::ArrayRef<EmulatorBuffer> buffers; // sorted by address
   void (*entry)(void **);
   bool checks;
+  uint32_t cluster = 1;  // blocks
+  uint64_t together = 1; // blocks that run together
+  unsigned workers = 1;
 
-  std::atomic<uint64_t> nextBlock = 0;
+  std::atomic<uint64_t> nextGroup = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex = {}; // guards the two below
   std::vector<EmulatorReport> reports = {};
   uint64_t faults = 0;
 
   void report(EmulatorReport report);
-};
-
-/// An asynchronous copy that was issued and not yet waited for.
-struct PendingCopy {
-  uint32_t group;
-  uint32_t offset;
-  uint32_t bytes;
-  uint32_t elementBytes;
-  int32_t line;
-  uint8_t data[16];
-};
-
-/// What a thread of the block waits for; for reports.
-enum class Wait : uint8_t {
-  Nothing,
-  Barrier,
-  WarpBarrier,
-  Shuffle,
-  Vote,
-  Mma,
-  Ldmatrix
-};
-
-struct EmuThread {
-  FusecEmuIds ids = {};
-  Fiber fiber;
-  bool done = false;
-  Wait wait = Wait::Nothing;
-  int32_t line = 0;
-  int32_t barrier = 0;
-  uint32_t warpPhase = 0;
-  uint32_t copyGroup = 0;
-  llvm::SmallVector<PendingCopy, 0> copies;
-};
-
-/// What a lane brings to a warp function.
-struct LaneData {
-  uint64_t value;
-  float *d;
-  const uint32_t *a, *b;
-  uint32_t *r;
-  FusecEmuShared at;
 };
 
 class Worker {
@@ -113,7 +69,8 @@ public:
              int32_t line);
   u64 atomic(int32_t op, int32_t type, u64 base, i64 offset, u64 a, u64 b,
              int32_t line);
-  uint32_t sharedArray(const void *key, uint32_t bytes, int32_t line);
+  uint32_t sharedArray(const void *key, uint32_t bytes, uint32_t alignment,
+                       int32_t line);
   uint32_t sharedDynamic(uint32_t offset, uint32_t elementBytes,
                          uint32_t *count, int32_t line);
   void sharedLoad(void *dst, FusecEmuShared at, uint32_t elements,
@@ -134,94 +91,188 @@ public:
   void commitCopies(int32_t line);
   void waitCopies(int32_t newest, int32_t line);
 
+  void poll(int32_t line);
+
+  // Hopper's; see prelude_sm90.cuh.
+  void mbarInit(FusecEmuShared at, int32_t count, int32_t line);
+  void mbarArrive(int32_t kind, FusecEmuShared at, int32_t rank, int32_t bytes,
+                  int32_t line);
+  bool mbarWait(int32_t how, FusecEmuShared at, int32_t parity, int32_t line);
+  void clusterBarrier(int32_t what, int32_t line);
+  void peerLoad(void *dst, FusecEmuShared at, uint32_t elements, int32_t rank,
+                int32_t line);
+  void peerStore(FusecEmuShared at, const void *src, uint32_t elements,
+                 int32_t rank, int32_t line);
+  void storeAsync(FusecEmuShared at, const void *src, uint32_t elements,
+                  int32_t rank, FusecEmuShared barrier, int32_t line);
+  void proxyFence(int32_t line);
+  void bulkLoad(FusecEmuShared to, u64 base, i64 offset, int32_t bytes,
+                FusecEmuShared barrier, uint32_t mask, int32_t line);
+  void bulkStore(u64 base, i64 offset, FusecEmuShared from, int32_t bytes,
+                 int32_t line);
+  void bulkSend(FusecEmuShared to, int32_t rank, FusecEmuShared from,
+                int32_t bytes, FusecEmuShared barrier, int32_t line);
+  void tmaLoad(FusecEmuShared to, const FusecTensorMap *map,
+               const int32_t *coordinates, int32_t rank, FusecEmuShared barrier,
+               uint32_t mask, int32_t line);
+  void tmaStore(const FusecTensorMap *map, FusecEmuShared from,
+                const int32_t *coordinates, int32_t rank, int32_t line);
+  void bulkCommit(int32_t line);
+  void bulkWait(int32_t newest, bool read, int32_t line);
+  void registers(int32_t count, bool more, int32_t line);
+  bool elect(int32_t line);
+  void barrierArrive(int32_t id, int32_t threads, int32_t line);
+  void stmatrix(FusecEmuShared at, const uint32_t *r, int32_t tiles,
+                bool transposed, int32_t line);
+  void wgmmaFence(int32_t line);
+  void wgmma(const FusecEmuWgmma *what, int32_t line);
+  void wgmmaCommit(int32_t line);
+  void wgmmaWait(int32_t newest, int32_t line);
+  uint32_t packed(int32_t op, int32_t format, uint32_t x, uint32_t y,
+                  uint32_t z);
+  uint16_t encode(int32_t format, double value, bool saturate);
+
 private:
-  struct Barrier {
-    int32_t expected = 0;
-    llvm::SmallVector<uint32_t, 0> waiting;
-    int32_t lineOfWarp[kMaxThreads / kWarpSize] = {};
-    void clear() {
-      waiting.clear();
-      std::fill(std::begin(lineOfWarp), std::end(lineOfWarp), 0);
-    }
-  };
-  struct WarpState {
-    uint32_t arrived = 0;
-    Wait kind = Wait::Nothing;
-    int32_t line = 0;
-    LaneData lanes[2][kWarpSize];
-  };
   struct StaticArray {
     const void *key;
     uint32_t offset, bytes;
   };
 
   EmuThread &thread() const { return *running; }
+  Block &block() const { return *running->block; }
+  Clocks &clocks() const { return running->block->cluster->clocks; }
 
   // Scheduling (Worker.cpp).
   static void threadMain();
   llvm::Error prepare();
-  void runBlock(u64 linear);
-  void startBlock(u64 linear);
-  void finishBlock();
-  void makeReady(uint32_t thread);
+  void runGroup(u64 first);
+  void startGroup(u64 first);
+  void startThread(EmuThread &thread, Block &block, uint32_t tid);
+  void finishGroup();
+  void endThread();
+  void endBlock(Block &block);
+  void makeReady(uint32_t number);
+  void makeReady(EmuThread &thread) { makeReady(thread.number); }
+  void waitHere(Wait kind) {
+    running->wait = kind;
+    reschedule();
+  }
   void reschedule(bool last = false);
-  [[noreturn]] void abandonBlock();
+  bool goOn();
+  [[noreturn]] void abandonGroup();
   void step(int32_t line) {
     thread().line = line;
     if (--quantum == 0)
       endQuantum();
   }
   void endQuantum();
+
+  // Barriers (WorkerBarrier.cpp).
+  NamedBarrier &enterBarrier(int32_t id, int32_t threads, int32_t line);
   void reportStuckThreads();
+  void reportDeadlock();
+
+  // Asynchronous units (WorkerAsync.cpp).
+  void begin(AsyncOp op);
+  bool completeOne();
+  void completeAtRandom();
+  void dropOperations(Block &block);
 
   // Faults (Worker.cpp).
-  void fault(EmulatorFault kind, int32_t line, uint32_t thread,
+  void fault(EmulatorFault kind, int32_t line, const EmuThread &thread,
              std::string detail);
   void fault(EmulatorFault kind, int32_t line, std::string detail) {
-    fault(kind, line, static_cast<uint32_t>(thread().ids.tid),
-          std::move(detail));
+    fault(kind, line, thread(), std::move(detail));
   }
   [[noreturn]] void fatal(EmulatorFault kind, int32_t line, std::string detail);
+  std::string nameOf(const Cluster &cluster, uint32_t inCluster) const;
 
   // Memory (WorkerMemory.cpp).
   const EmulatorBuffer *findBuffer(u64 base);
-  uint8_t *checkGlobal(const char *what, u64 base, i64 offset, uint32_t bytes,
-                       bool reads, bool writes, int32_t line);
+  uint8_t *checkGlobal(const char *what, u64 base, i64 offset, u64 bytes,
+                       bool reads, bool writes, int32_t line,
+                       uint32_t alignment = 0);
   bool checkShared(const char *what, const FusecEmuShared &at, u64 elements,
-                   uint32_t alignment, uint32_t thread, int32_t line);
+                   uint32_t alignment, const EmuThread &thread, int32_t line);
   void checkConflict(const ShadowConflict &found, const char *what,
-                     uint32_t offset, uint32_t thread, int32_t line);
-  bool readShared(void *dst, const FusecEmuShared &at, uint32_t elements,
-                  uint32_t thread, int32_t line);
+                     uint32_t offset, const Block &owner,
+                     const EmuThread &thread, int32_t line);
+  bool readShared(void *dst, Block &owner, const FusecEmuShared &at,
+                  uint32_t elements, const EmuThread &thread, int32_t line);
+  void writeShared(Block &owner, const FusecEmuShared &at, const void *src,
+                   uint32_t elements, const EmuThread &thread, int32_t line);
+  void checkPoison(const void *src, uint32_t bytes, int32_t line);
+
+  // Transaction barriers (WorkerMbarrier.cpp).
+  Mbarrier *findMbarrier(Block &owner, const FusecEmuShared &at, int32_t line);
+  void completeBytes(Block &owner, Mbarrier &barrier, uint32_t bytes,
+                     const EmuThread &issuer, int32_t line);
+  void arriveAt(Block &owner, Mbarrier &barrier, int32_t line);
+  void advance(Block &owner, Mbarrier &barrier, int32_t line);
+
+  // Clusters (WorkerCluster.cpp).
+  Block *peer(int32_t rank, int32_t line);
+  void finishClusterBarrier(Cluster &cluster);
+
+  // Bulk copies and tensor maps (WorkerBulk.cpp, WorkerTensor.cpp).
+  /// Where a copy lands: one block for each bit of the mask.
+  struct Arrival {
+    Block *to;
+    Mbarrier *barrier;
+  };
+  llvm::SmallVector<Arrival, 2> arrivals(const FusecEmuShared &barrierAt,
+                                         uint32_t mask, int32_t line);
+  Mbarrier *asyncBarrier(Block &owner, const FusecEmuShared &at, int32_t line);
+  void startArrival(const char *what, Block &to, uint32_t offset,
+                    uint32_t bytes, int32_t line);
+  void finishArrival(const Arrival &arrival, uint32_t offset, uint32_t bytes,
+                     const EmuThread &issuer, int32_t line);
+  void land(const Arrival &arrival, uint32_t offset, uint32_t bytes,
+            int32_t line, std::function<void(uint8_t *)> write);
+  bool checkBulk(const char *what, const FusecEmuShared &at, int64_t bytes,
+                 uint32_t alignment, int32_t line);
+  void startAsyncRead(const char *what, uint32_t offset, uint32_t bytes,
+                      int32_t line);
+  void addStore(BulkStore store);
+  void readStore(EmuThread &issuer, BulkStore &store);
+  void finishStore(EmuThread &issuer, BulkStore &store);
+  bool checkMap(const FusecTensorMap *map, int32_t rank, int32_t line);
+
+  // Warpgroups (WorkerWgmma.cpp).
+  bool checkOperands(WgmmaOp &op, const EmuThread &thread);
+  void computeWgmma(Block &owner, WgmmaOp &op);
+  void endWgmma();
 
   // Warps (WorkerWarp.cpp).
   template <class Complete>
   const LaneData *meet(Wait kind, const LaneData &mine, int32_t line,
                        Complete complete);
   uint32_t warpLanes(uint32_t warp) const;
+  void wantFullWarp(const char *what, int32_t line);
 
   LaunchState *state = nullptr;
   EmuThread *running = nullptr;
   Fiber main;
   StackPool stacks;
   std::vector<std::unique_ptr<EmuThread>> threads;
+  std::vector<std::unique_ptr<Cluster>> clusters;
+  std::vector<std::unique_ptr<Block>> blocks;
   uint32_t count = 0;          // threads of a block
-  std::vector<uint32_t> ready; // a ring of `count` thread numbers
+  uint32_t total = 0;          // threads that run together
+  std::vector<uint32_t> ready; // a ring of `total` thread numbers
   uint32_t readyFirst = 0, readyCount = 0;
+  std::vector<uint32_t> pollers;
+  uint32_t idleRounds = 0;
   uint32_t doneCount = 0;
   uint32_t quantum = 0;
   u64 steps = 0;
   bool abandoned = false;
-  std::array<uint32_t, 3> block = {0, 0, 0};
+  std::deque<AsyncOp> operations;
+  EmulatorCompletion completion = EmulatorCompletion::Late;
+  std::minstd_rand random;
 
-  Barrier barriers[kNamedBarriers];
-  WarpState warps[kMaxThreads / kWarpSize];
-
-  std::vector<uint8_t> shared;
   uint32_t sharedUsed = 0;
   llvm::SmallVector<StaticArray, 8> staticArrays;
-  Clocks clocks;
-  Shadow shadow{clocks};
 
   struct BufferCache {
     u64 base = 0;

@@ -39,6 +39,8 @@ static T combine(int32_t op, T old, u64 a, u64 b) {
   case FusecTicket:
     // Starts again at zero after ticket a - 1.
     return old >= x - 1 ? T(0) : old + 1;
+  case FusecExchange:
+    return x;
   default:
     return old;
   }

@@ -37,9 +37,9 @@ const EmulatorBuffer *Worker::findBuffer(u64 base) {
 }
 
 /// The address of an access that may be performed, or null after a report.
-uint8_t *Worker::checkGlobal(const char *what, u64 base, i64 offset,
-                             uint32_t bytes, bool reads, bool writes,
-                             int32_t line) {
+uint8_t *Worker::checkGlobal(const char *what, u64 base, i64 offset, u64 bytes,
+                             bool reads, bool writes, int32_t line,
+                             uint32_t alignment) {
   u64 address = base + static_cast<u64>(offset);
   auto *target = reinterpret_cast<uint8_t *>(address);
   if (!state->checks)
@@ -59,7 +59,8 @@ uint8_t *Worker::checkGlobal(const char *what, u64 base, i64 offset,
                   buffer->bytes));
     return nullptr;
   }
-  uint32_t alignment = std::min(bytes, 16u);
+  if (alignment == 0)
+    alignment = static_cast<uint32_t>(std::min<u64>(bytes, 16));
   if (address % alignment != 0) {
     fault(EmulatorFault::Misaligned, line,
           formatv("{0} of {1} bytes at byte {2} of buffer '{3}': the address "
@@ -132,6 +133,7 @@ void Worker::load(void *dst, u64 base, i64 offset, uint32_t bytes,
 void Worker::store(u64 base, i64 offset, const void *src, uint32_t bytes,
                    int32_t line) {
   step(line);
+  checkPoison(src, bytes, line);
   if (uint8_t *dst =
           checkGlobal("write", base, offset, bytes, false, true, line))
     storeUnits(dst, src, bytes);
@@ -139,12 +141,13 @@ void Worker::store(u64 base, i64 offset, const void *src, uint32_t bytes,
 
 //===-- Shared memory -----------------------------------------------------===//
 
-uint32_t Worker::sharedArray(const void *key, uint32_t bytes, int32_t line) {
+uint32_t Worker::sharedArray(const void *key, uint32_t bytes,
+                             uint32_t alignment, int32_t line) {
   for (const StaticArray &array : staticArrays)
     if (array.key == key)
       return array.offset;
-  uint32_t offset = (sharedUsed + 127u) & ~127u;
-  if (u64(offset) + bytes > shared.size())
+  uint32_t offset = (sharedUsed + alignment - 1) & ~(alignment - 1);
+  if (u64(offset) + bytes > block().shared.size())
     fatal(EmulatorFault::InvalidArgument, line,
           formatv("an array of {0} bytes: more than {1} bytes of static shared "
                   "memory",
@@ -172,8 +175,8 @@ uint32_t Worker::sharedDynamic(uint32_t offset, uint32_t elementBytes,
 }
 
 bool Worker::checkShared(const char *what, const FusecEmuShared &at,
-                         u64 elements, uint32_t alignment, uint32_t thread,
-                         int32_t line) {
+                         u64 elements, uint32_t alignment,
+                         const EmuThread &thread, int32_t line) {
   if (at.index < 0 || at.index > i64(at.count) ||
       u64(at.count) - u64(at.index) < elements) {
     fault(EmulatorFault::OutOfBounds, line, thread,
@@ -193,7 +196,9 @@ bool Worker::checkShared(const char *what, const FusecEmuShared &at,
 }
 
 void Worker::checkConflict(const ShadowConflict &found, const char *what,
-                           uint32_t offset, uint32_t thread, int32_t line) {
+                           uint32_t offset, const Block &owner,
+                           const EmuThread &thread, int32_t line) {
+  auto other = [&] { return nameOf(*owner.cluster, found.otherThread); };
   switch (found.verdict) {
   case ShadowVerdict::Fine:
     return;
@@ -204,21 +209,37 @@ void Worker::checkConflict(const ShadowConflict &found, const char *what,
                          what, offset));
   case ShadowVerdict::Race:
     return fault(EmulatorFault::SharedRace, line, thread,
-                 formatv("{0} of shared byte {1} races with the {2} by thread "
-                         "{3} in line {4}",
+                 formatv("{0} of shared byte {1} races with the {2} by {3} in "
+                         "line {4}",
                          what, offset, found.otherWrote ? "write" : "read",
-                         found.otherThread, found.otherLine));
+                         other(), found.otherLine));
   case ShadowVerdict::Pending:
     return fault(EmulatorFault::PendingCopy, line, thread,
                  formatv("{0} of shared byte {1} before the wait for the copy "
-                         "that thread {2} began in line {3}",
-                         what, offset, found.otherThread, found.otherLine));
+                         "that {2} began in line {3}",
+                         what, offset, other(), found.otherLine));
+  case ShadowVerdict::BeingRead:
+    return fault(EmulatorFault::PendingRead, line, thread,
+                 formatv("{0} of shared byte {1} while the operation that {2} "
+                         "began in line {3} still reads it",
+                         what, offset, other(), found.otherLine));
+  case ShadowVerdict::Unfenced:
+    return fault(EmulatorFault::ProxyFence, line, thread,
+                 formatv("{0} of shared byte {1} by the async proxy: {2} wrote "
+                         "it in line {3} and did not call fence_proxy_async",
+                         what, offset, other(), found.otherLine));
+  case ShadowVerdict::Unreleased:
+    return fault(EmulatorFault::SharedRace, line, thread,
+                 formatv("{0} of shared byte {1}: {2} wrote it in line {3} and "
+                         "did not release it to the cluster",
+                         what, offset, other(), found.otherLine));
   }
 }
 
 /// Reads on behalf of a thread; elements may be wider in `dst` than one access.
-bool Worker::readShared(void *dst, const FusecEmuShared &at, uint32_t elements,
-                        uint32_t thread, int32_t line) {
+bool Worker::readShared(void *dst, Block &owner, const FusecEmuShared &at,
+                        uint32_t elements, const EmuThread &thread,
+                        int32_t line) {
   uint32_t bytes = elements * at.elementBytes;
   if (!checkShared("read", at, elements, std::min(bytes, 16u), thread, line)) {
     std::memset(dst, 0, bytes);
@@ -227,56 +248,74 @@ bool Worker::readShared(void *dst, const FusecEmuShared &at, uint32_t elements,
   uint32_t offset = at.base + uint32_t(at.index) * at.elementBytes;
   if (state->checks)
     for (uint32_t e = 0; e < bytes; e += at.elementBytes)
-      checkConflict(shadow.read(offset + e, at.elementBytes, thread, line),
-                    "read", offset + e, thread, line);
-  std::memcpy(dst, &shared[offset], bytes);
+      checkConflict(owner.shadow.read(offset + e, at.elementBytes,
+                                      thread.inCluster, line),
+                    "read", offset + e, owner, thread, line);
+  std::memcpy(dst, &owner.shared[offset], bytes);
   return true;
+}
+
+void Worker::writeShared(Block &owner, const FusecEmuShared &at,
+                         const void *src, uint32_t elements,
+                         const EmuThread &thread, int32_t line) {
+  uint32_t bytes = elements * at.elementBytes;
+  if (!checkShared("write", at, elements, std::min(bytes, 16u), thread, line))
+    return;
+  uint32_t offset = at.base + uint32_t(at.index) * at.elementBytes;
+  if (state->checks)
+    for (uint32_t e = 0; e < bytes; e += at.elementBytes)
+      checkConflict(owner.shadow.write(offset + e, at.elementBytes,
+                                       thread.inCluster, line),
+                    "write", offset + e, owner, thread, line);
+  std::memcpy(&owner.shared[offset], src, bytes);
 }
 
 void Worker::sharedLoad(void *dst, FusecEmuShared at, uint32_t elements,
                         int32_t line) {
   step(line);
-  readShared(dst, at, elements, static_cast<uint32_t>(thread().ids.tid), line);
+  readShared(dst, block(), at, elements, thread(), line);
 }
 
 void Worker::sharedStore(FusecEmuShared at, const void *src, uint32_t elements,
                          int32_t line) {
   step(line);
-  auto tid = static_cast<uint32_t>(thread().ids.tid);
-  uint32_t bytes = elements * at.elementBytes;
-  if (!checkShared("write", at, elements, std::min(bytes, 16u), tid, line))
-    return;
-  uint32_t offset = at.base + uint32_t(at.index) * at.elementBytes;
-  for (uint32_t e = 0; e < bytes; e += at.elementBytes)
-    checkConflict(shadow.write(offset + e, at.elementBytes, tid, line), "write",
-                  offset + e, tid, line);
-  std::memcpy(&shared[offset], src, bytes);
+  checkPoison(src, elements * at.elementBytes, line);
+  writeShared(block(), at, src, elements, thread(), line);
 }
 
-//===-- Asynchronous copies -----------------------------------------------===//
-// The source is read when the copy is issued and the destination written when
-// it is waited for; until then the destination is poisoned.
+//===-- cp.async ----------------------------------------------------------===//
+// Source and destination are touched when the copy is waited for, or earlier
+// (EmulatorCompletion); until then the destination is poisoned.
+
+static void runCopy(PendingCopy &copy, Block &block) {
+  if (std::exchange(copy.done, true))
+    return;
+  if (copy.source)
+    loadUnits(copy.data, copy.source, copy.bytes);
+  std::memcpy(&block.shared[copy.offset], copy.data, copy.bytes);
+}
 
 void Worker::copyAsync(FusecEmuShared at, u64 base, i64 offset, uint32_t bytes,
                        bool pred, int32_t line) {
   step(line);
   EmuThread &me = thread();
-  auto tid = static_cast<uint32_t>(me.ids.tid);
-  PendingCopy copy = {me.copyGroup, 0, bytes, at.elementBytes, line, {}};
-  if (pred) {
-    if (const uint8_t *src =
-            checkGlobal("copy", base, offset, bytes, true, false, line))
-      loadUnits(copy.data, src, bytes);
-  }
-  if (!checkShared("copy", at, bytes / at.elementBytes, bytes, tid, line))
+  PendingCopy copy = {me.copyGroup, 0,       bytes, at.elementBytes,
+                      line,         nullptr, false, {}};
+  if (pred)
+    copy.source = checkGlobal("copy", base, offset, bytes, true, false, line);
+  if (!checkShared("copy", at, bytes / at.elementBytes, bytes, me, line))
     return;
   copy.offset = at.base + uint32_t(at.index) * at.elementBytes;
+  Block &owner = block();
   if (state->checks)
     for (uint32_t e = 0; e < bytes; e += at.elementBytes)
-      checkConflict(
-          shadow.startCopy(copy.offset + e, at.elementBytes, tid, line), "copy",
-          copy.offset + e, tid, line);
-  std::memset(&shared[copy.offset], 0xff, bytes);
+      checkConflict(owner.shadow.startCopy(copy.offset + e, at.elementBytes,
+                                           me.inCluster, line, false),
+                    "copy", copy.offset + e, owner, me, line);
+  std::memset(&owner.shared[copy.offset], 0xff, bytes);
+  if (completion == EmulatorCompletion::Issue ||
+      (completion == EmulatorCompletion::Random && random() % 2))
+    runCopy(copy, owner);
   me.copies.push_back(copy);
 }
 
@@ -288,14 +327,15 @@ void Worker::commitCopies(int32_t line) {
 void Worker::waitCopies(int32_t newest, int32_t line) {
   step(line);
   EmuThread &me = thread();
-  auto tid = static_cast<uint32_t>(me.ids.tid);
-  auto finish = [&](const PendingCopy &copy) {
+  Block &owner = block();
+  auto finish = [&](PendingCopy &copy) {
     if (i64(copy.group) + newest >= i64(me.copyGroup))
       return false;
-    std::memcpy(&shared[copy.offset], copy.data, copy.bytes);
+    runCopy(copy, owner);
     if (state->checks)
       for (uint32_t e = 0; e < copy.bytes; e += copy.elementBytes)
-        shadow.finishCopy(copy.offset + e, copy.elementBytes, tid, copy.line);
+        owner.shadow.finishCopy(copy.offset + e, copy.elementBytes,
+                                me.inCluster, copy.line);
     return true;
   };
   llvm::erase_if(me.copies, finish);

@@ -31,7 +31,7 @@ const LaneData *Worker::meet(Wait kind, const LaneData &mine, int32_t line,
   step(line);
   EmuThread &me = thread();
   auto number = static_cast<uint32_t>(me.ids.warp);
-  WarpState &warp = warps[number];
+  WarpState &warp = block().warps[number];
   if (warp.arrived == 0) {
     warp.kind = kind;
     warp.line = line;
@@ -46,16 +46,21 @@ const LaneData *Worker::meet(Wait kind, const LaneData &mine, int32_t line,
   warp.arrived |= 1u << me.ids.lane;
   uint32_t all = warpLanes(number);
   if (warp.arrived != all) {
-    me.wait = kind;
-    reschedule();
+    waitHere(kind);
     return lanes;
   }
   complete(lanes);
   warp.arrived = 0;
   for (uint32_t lane = 0; lane < kWarpSize; ++lane)
     if ((all >> lane & 1) && lane != static_cast<uint32_t>(me.ids.lane))
-      makeReady(number * kWarpSize + lane);
+      makeReady(me.block->firstThread + number * kWarpSize + lane);
   return lanes;
+}
+
+void Worker::wantFullWarp(const char *what, int32_t line) {
+  if (warpLanes(static_cast<uint32_t>(thread().ids.warp)) != ~0u)
+    fatal(EmulatorFault::InvalidArgument, line,
+          formatv("{0} in a warp of fewer than 32 threads", what));
 }
 
 void Worker::barrierWarp(int32_t line) {
@@ -64,8 +69,8 @@ void Worker::barrierWarp(int32_t line) {
     uint32_t members[kWarpSize];
     uint32_t lanes = llvm::popcount(warpLanes(number));
     for (uint32_t lane = 0; lane < lanes; ++lane)
-      members[lane] = number * kWarpSize + lane;
-    clocks.join(llvm::ArrayRef<uint32_t>(members, lanes));
+      members[lane] = block().rank * count + number * kWarpSize + lane;
+    clocks().join(llvm::ArrayRef<uint32_t>(members, lanes));
   });
 }
 
@@ -168,9 +173,7 @@ void Worker::mma(int32_t kind, float *d, const uint32_t *a, const uint32_t *b,
                  int32_t line) {
   LaneData mine = {};
   mine.d = d, mine.a = a, mine.b = b;
-  if (warpLanes(static_cast<uint32_t>(thread().ids.warp)) != ~0u)
-    fatal(EmulatorFault::InvalidArgument, line,
-          "an mma in a warp of fewer than 32 threads");
+  wantFullWarp("an mma", line);
   meet(Wait::Mma, mine, line, [&](const LaneData *lanes) {
     Tile tile;
     if (kind == FusecMmaTF32)
@@ -185,16 +188,15 @@ void Worker::ldmatrix(uint32_t *r, int32_t tiles, bool transposed,
                       FusecEmuShared at, int32_t line) {
   LaneData mine = {};
   mine.r = r, mine.at = at;
-  if (warpLanes(static_cast<uint32_t>(thread().ids.warp)) != ~0u)
-    fatal(EmulatorFault::InvalidArgument, line,
-          "an ldmatrix in a warp of fewer than 32 threads");
-  uint32_t first = static_cast<uint32_t>(thread().ids.warp) * kWarpSize;
+  wantFullWarp("an ldmatrix", line);
+  uint32_t first = thread().number - static_cast<uint32_t>(thread().ids.lane);
   meet(Wait::Ldmatrix, mine, line, [&](const LaneData *lanes) {
     for (int32_t tile = 0; tile < tiles; ++tile) {
       uint16_t rows[8][8];
       for (uint32_t row = 0; row < 8; ++row) {
         uint32_t from = static_cast<uint32_t>(tile) * 8 + row;
-        readShared(rows[row], lanes[from].at, 8, first + from, line);
+        readShared(rows[row], block(), lanes[from].at, 8,
+                   *threads[first + from], line);
       }
       for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
         uint32_t i = lane / 4, j = lane % 4 * 2;
@@ -204,4 +206,55 @@ void Worker::ldmatrix(uint32_t *r, int32_t tiles, bool transposed,
       }
     }
   });
+}
+
+void Worker::stmatrix(FusecEmuShared at, const uint32_t *r, int32_t tiles,
+                      bool transposed, int32_t line) {
+  LaneData mine = {};
+  mine.a = r, mine.at = at;
+  wantFullWarp("an stmatrix", line);
+  checkPoison(r, static_cast<uint32_t>(tiles) * 4, line);
+  uint32_t first = thread().number - static_cast<uint32_t>(thread().ids.lane);
+  meet(Wait::Stmatrix, mine, line, [&](const LaneData *lanes) {
+    for (int32_t tile = 0; tile < tiles; ++tile) {
+      uint16_t rows[8][8];
+      for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+        uint32_t i = lane / 4, j = lane % 4 * 2, word = lanes[lane].a[tile];
+        (transposed ? rows[j][i] : rows[i][j]) = static_cast<uint16_t>(word);
+        (transposed ? rows[j + 1][i] : rows[i][j + 1]) =
+            static_cast<uint16_t>(word >> 16);
+      }
+      // Element by element: each lane writes two elements of a row, and it is
+      // its fence that counts.
+      for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+        uint32_t i = lane / 4, j = lane % 4 * 2;
+        const FusecEmuShared &row = lanes[tile * 8 + (transposed ? j : i)].at;
+        if (lane % 4 == 0 &&
+            !checkShared("write", lanes[tile * 8 + i].at, 8, 16,
+                         *threads[first + tile * 8 + i], line))
+          return;
+        FusecEmuShared cell = row;
+        cell.index += transposed ? i : j;
+        writeShared(block(), cell,
+                    &rows[transposed ? j : i][transposed ? i : j], 1,
+                    *threads[first + lane], line);
+        cell = transposed ? lanes[tile * 8 + j + 1].at : row;
+        cell.index += transposed ? i : j + 1;
+        writeShared(block(), cell,
+                    &rows[transposed ? j + 1 : i][transposed ? i : j + 1], 1,
+                    *threads[first + lane], line);
+      }
+    }
+  });
+}
+
+bool Worker::elect(int32_t line) {
+  meet(Wait::Elect, {}, line, [](const LaneData *) {});
+  return thread().ids.lane == 0;
+}
+
+/// The counts of a warpgroup's warps are not added up against the file: ptxas
+/// and the launch check them.
+void Worker::registers(int32_t, bool, int32_t line) {
+  meet(Wait::Registers, {}, line, [](const LaneData *) {});
 }

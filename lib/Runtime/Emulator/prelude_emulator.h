@@ -48,6 +48,7 @@ struct FusecEmuIds {
   i32 tid, lane, warp, nthreads;
   i32 cta[3], ncta[3];
   u8 *shared;
+  i32 rank, cluster; ///< place in the cluster, and its size
 };
 /// An address in shared memory: byte offset of the array, element index and
 /// the number of elements.
@@ -56,9 +57,24 @@ struct FusecEmuShared {
   i64 index;
   u32 elementBytes;
 };
-enum FusecEmuFormat { FusecF16, FusecBF16, FusecF8E4M3, FusecF8E5M2 };
+enum FusecEmuFormat {
+  FusecF16,
+  FusecBF16,
+  FusecF8E4M3,
+  FusecF8E5M2,
+  FusecTF32,
+  FusecS8,
+  FusecU8
+};
 enum FusecEmuShuffle { FusecShflXor, FusecShflIdx, FusecShflDown, FusecShflUp };
-enum FusecEmuAtomic { FusecAdd, FusecMax, FusecMin, FusecCas, FusecTicket };
+enum FusecEmuAtomic {
+  FusecAdd,
+  FusecMax,
+  FusecMin,
+  FusecCas,
+  FusecTicket,
+  FusecExchange
+};
 enum FusecEmuNumber {
   FusecI32,
   FusecU32,
@@ -68,12 +84,60 @@ enum FusecEmuNumber {
   FusecF64
 };
 enum FusecEmuMma { FusecMmaF16, FusecMmaBF16, FusecMmaTF32 };
+enum FusecEmuArrival {
+  FusecArrive,
+  FusecArriveExpect,
+  FusecExpect,
+  FusecArriveRemote,
+  FusecArriveRemoteRelease
+};
+enum FusecEmuMbarWait { FusecWait, FusecWaitCluster, FusecTest };
+enum FusecEmuClusterBarrier {
+  FusecClusterArrive,
+  FusecClusterArriveRelaxed,
+  FusecClusterWait
+};
+enum FusecEmuPacked {
+  FusecPack2,
+  FusecAdd2,
+  FusecSub2,
+  FusecMul2,
+  FusecMax2,
+  FusecMin2,
+  FusecFma2
+};
+
+/// A transaction barrier takes eight bytes; its state is the runtime's.
+struct FusecMbarrier {
+  u64 state;
+};
+/// What a tensor map says; dimensions from the innermost one.
+struct alignas(64) FusecTensorMap {
+  u64 magic; ///< kFusecTensorMap in a map that the runtime made
+  u64 base;
+  u64 strides[4]; ///< bytes, of the dimensions after the first
+  u32 dims[5];
+  u16 box[5];
+  u8 steps[5]; ///< element strides
+  u8 rank, elementBytes, swizzle, fillNan;
+  u8 reserved[35];
+};
+static_assert(sizeof(FusecTensorMap) == 128, "as large as CUtensorMap");
+constexpr u64 kFusecTensorMap = 0x70616d20726f736eull;
+/// One wgmma of a thread.
+struct FusecEmuWgmma {
+  i32 typeA, typeB, n;
+  bool mnA, mnB, accumulate, integer;
+  void *d;
+  const u32 *registers; ///< of A, or null
+  u64 a, b;
+};
 
 struct FusecEmuApi {
   const FusecEmuIds *(*ids)();
   void (*load)(void *dst, u64 base, i64 offset, u32 bytes, i32 line);
   void (*store)(u64 base, i64 offset, const void *src, u32 bytes, i32 line);
-  u32 (*sharedArray)(const void *key, u32 bytes, i32 line);
+  u32 (*sharedArray)(const void *key, u32 bytes, u32 alignment, i32 line);
   u32 (*sharedDynamic)(u32 offset, u32 elementBytes, u32 *count, i32 line);
   void (*sharedLoad)(void *dst, FusecEmuShared at, u32 elements, i32 line);
   void (*sharedStore)(FusecEmuShared at, const void *src, u32 elements,
@@ -93,6 +157,45 @@ struct FusecEmuApi {
   void (*cpAsyncWait)(i32 newest, i32 line);
   f32 (*decode)(i32 format, u16 bits);
   u16 (*encode)(i32 format, f64 value, bool saturate);
+  /// For a thread that waits for memory to change.
+  void (*poll)(i32 line);
+
+  // Hopper; see prelude_sm90.cuh. `mask` 0 means the own block only.
+  void (*mbarInit)(FusecEmuShared at, i32 count, i32 line);
+  void (*mbarArrive)(i32 kind, FusecEmuShared at, i32 rank, i32 bytes,
+                     i32 line);
+  bool (*mbarWait)(i32 how, FusecEmuShared at, i32 parity, i32 line);
+  void (*clusterBarrier)(i32 what, i32 line);
+  void (*peerLoad)(void *dst, FusecEmuShared at, u32 elements, i32 rank,
+                   i32 line);
+  void (*peerStore)(FusecEmuShared at, const void *src, u32 elements, i32 rank,
+                    i32 line);
+  void (*storeAsync)(FusecEmuShared at, const void *src, u32 elements, i32 rank,
+                     FusecEmuShared barrier, i32 line);
+  void (*proxyFence)(i32 line);
+  void (*bulkLoad)(FusecEmuShared to, u64 base, i64 offset, i32 bytes,
+                   FusecEmuShared barrier, u32 mask, i32 line);
+  void (*bulkStore)(u64 base, i64 offset, FusecEmuShared from, i32 bytes,
+                    i32 line);
+  void (*bulkSend)(FusecEmuShared to, i32 rank, FusecEmuShared from, i32 bytes,
+                   FusecEmuShared barrier, i32 line);
+  void (*tmaLoad)(FusecEmuShared to, const FusecTensorMap *map,
+                  const i32 *coordinates, i32 rank, FusecEmuShared barrier,
+                  u32 mask, i32 line);
+  void (*tmaStore)(const FusecTensorMap *map, FusecEmuShared from,
+                   const i32 *coordinates, i32 rank, i32 line);
+  void (*bulkCommit)(i32 line);
+  void (*bulkWait)(i32 newest, bool read, i32 line);
+  void (*registers)(i32 count, bool more, i32 line);
+  bool (*elect)(i32 line);
+  void (*barrierArrive)(i32 id, i32 threads, i32 line);
+  void (*stmatrix)(FusecEmuShared at, const u32 *r, i32 tiles, bool transposed,
+                   i32 line);
+  void (*wgmmaFence)(i32 line);
+  void (*wgmma)(const FusecEmuWgmma *what, i32 line);
+  void (*wgmmaCommit)(i32 line);
+  void (*wgmmaWait)(i32 newest, i32 line);
+  u32 (*packed)(i32 op, i32 format, u32 x, u32 y, u32 z);
 };
 
 #ifndef FUSEC_EMU_API_ONLY
@@ -111,15 +214,19 @@ fusec_emu_bind(const FusecEmuApi *api) {
 #define FUSEC_UNROLL
 #define FUSEC_NO_UNROLL
 #define FUSEC_DETAIL_LINE i32 line = __builtin_LINE()
-#define FUSEC_KERNEL(name, threads)                                            \
-  static const i32 fusec_threads_##name = (threads);                           \
+#define FUSEC_DETAIL_KERNEL(name, threads, cluster, grid)                      \
+  static const i32 fusec_form_##name =                                         \
+      (threads) | (cluster) << 16 | (grid) << 24;                              \
   static void name
+#define FUSEC_KERNEL(name, threads) FUSEC_DETAIL_KERNEL(name, threads, 0, 0)
 #define FUSEC_KERNEL_MIN(name, threads, blocks) FUSEC_KERNEL(name, threads)
+#define FUSEC_KERNEL_GRID(name, threads, blocks)                               \
+  FUSEC_DETAIL_KERNEL(name, threads, 0, 1)
 /// The launch interface of cuLaunchKernel: one pointer per parameter.
 #define FUSEC_EXPORT(name)                                                     \
   extern "C" __attribute__((visibility("default"))) i32                        \
-  fusec_emu_threads_##name() {                                                 \
-    return fusec_threads_##name;                                               \
+  fusec_emu_form_##name() {                                                    \
+    return fusec_form_##name;                                                  \
   }                                                                            \
   extern "C" __attribute__((visibility("default"))) void                       \
   fusec_emu_entry_##name(void **args) {                                        \
@@ -128,7 +235,7 @@ fusec_emu_bind(const FusecEmuApi *api) {
 #define FUSEC_SHARED(T, name, count)                                           \
   static char fusec_key_##name;                                                \
   const FusecShared<T> name =                                                  \
-      fusec_detail::sharedArray<T>(&fusec_key_##name, (count), __LINE__)
+      fusec_detail::sharedArray<T>(&fusec_key_##name, (count), 128, __LINE__)
 #define FUSEC_SHARED_DYN(T, name) FUSEC_SHARED_DYN_AT(T, name, 0)
 #define FUSEC_SHARED_DYN_AT(T, name, byteOffset)                               \
   const FusecShared<T> name =                                                  \
@@ -203,8 +310,10 @@ static void call(void (*kernel)(A...), void **args) {
 }
 
 template <class T>
-static FusecShared<T> sharedArray(const void *key, u32 count, i32 line) {
-  return {fusec_emu->sharedArray(key, count * (u32)sizeof(T), line), count, 0};
+static FusecShared<T> sharedArray(const void *key, u32 count, u32 alignment,
+                                  i32 line) {
+  return {fusec_emu->sharedArray(key, count * (u32)sizeof(T), alignment, line),
+          count, 0};
 }
 template <class T>
 static FusecShared<T> sharedDynamic(u32 offset, i32 line) {
@@ -249,8 +358,10 @@ struct PowerOfTwo {
 template <i32 V, class T>
 struct Piece {
   static constexpr i32 fitting = FUSEC_ALIGNMENT / (i32)sizeof(T);
-  static constexpr i32 elements =
-      FUSEC_ALIGNMENT >= 16 ? V : fitting < 1 ? 1 : fitting < V ? fitting : V;
+  static constexpr i32 elements = FUSEC_ALIGNMENT >= 16 ? V
+                                  : fitting < 1         ? 1
+                                  : fitting < V         ? fitting
+                                                        : V;
 };
 
 template <i32 V, class T>
@@ -603,6 +714,30 @@ template <class I>
 FUSEC_DEVICE u64 atom_cas(u64 *p, I off, u64 cmp, u64 v, FUSEC_DETAIL_LINE) {
   return fusec_detail::atomic(FusecCas, FusecU64, fusec_detail::address(p, off),
                               v, cmp, line);
+}
+template <class I>
+FUSEC_DEVICE u32 ld_acquire(const u32 *p, I off, FUSEC_DETAIL_LINE) {
+  // The null update: an atomic of the host acquires.
+  fusec_emu->poll(line);
+  return (u32)fusec_detail::atomic(FusecAdd, FusecU32,
+                                   fusec_detail::address(p, off), 0, 0, line);
+}
+template <class I>
+FUSEC_DEVICE void st_release(u32 *p, I off, u32 v, FUSEC_DETAIL_LINE) {
+  fusec_detail::atomic(FusecExchange, FusecU32, fusec_detail::address(p, off),
+                       v, 0, line);
+}
+template <class I>
+FUSEC_DEVICE void grid_sync(u32 *p, I off, FUSEC_DETAIL_LINE) {
+  const u32 others = (u32)(ncta_x() * ncta_y() * ncta_z()) - 1u;
+  const bool first = cta_x() == 0 && cta_y() == 0 && cta_z() == 0;
+  bar(line);
+  if (tid() == 0) {
+    const u32 old = atom_add(p, off, first ? 0x80000000u - others : 1u, line);
+    while (((old ^ ld_acquire(p, off, line)) >> 31) == 0) {
+    }
+  }
+  bar(line);
 }
 template <class I>
 FUSEC_DEVICE u32 ticket(u32 *p, I off, u32 n, FUSEC_DETAIL_LINE) {

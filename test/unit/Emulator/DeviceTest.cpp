@@ -83,12 +83,4 @@ TEST_F(EmulatorDeviceTest, KnowsTheBoundsOfArguments) {
             "156 of buffer 'argument 1' of 156 bytes (block 1,0,0, thread 7)");
 }
 
-TEST_F(EmulatorDeviceTest, RefusesClusters) {
-  Kernel kernel = addOne();
-  kernel.cluster = 2;
-  EXPECT_EQ(llvm::toString(device->loadModule(kernel).takeError()),
-            "the emulator runs no clusters, but kernel 'k_add' wants 2 blocks "
-            "in one");
-}
-
 } // namespace

@@ -4,6 +4,7 @@
 #ifndef FUSEC_TEST_UNIT_EMULATOR_HARNESS_H
 #define FUSEC_TEST_UNIT_EMULATOR_HARNESS_H
 
+#include "TensorMap.h"
 #include "fusec/Runtime/Emulator/EmulatorModule.h"
 #include "gtest/gtest.h"
 
@@ -48,6 +49,23 @@ public:
     return *this;
   }
 
+  /// A tensor map of `data`; it stays what `map` says but for its buffer.
+  template <class T>
+  KernelRun &map(std::vector<T> &data, const TensorMapArg &map,
+                 bool output = false) {
+    llvm::Error error = memory.registerBuffer(
+        data.data(), data.size() * sizeof(T), output ? "out" : "in",
+        output ? EmulatorMemory::Contents::Uninitialised
+               : EmulatorMemory::Contents::Initialised);
+    EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+    error = checkTensorMap(map, int64_t(data.size() * sizeof(T)));
+    EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+    maps.push_back(
+        std::make_unique<FusecTensorMap>(makeTensorMap(map, data.data())));
+    args.push_back(maps.back().get());
+    return *this;
+  }
+
   llvm::Error launch(uint32_t blocks, uint32_t threads,
                      uint32_t dynamicShared = 0) {
     EmulatorLaunch launch;
@@ -56,6 +74,7 @@ public:
     launch.threads = threads;
     launch.dynamicSharedBytes = dynamicShared;
     launch.args = args.data();
+    launch.cluster = cluster;
     return module->launch(launch, memory.buffers(), options);
   }
   /// Launches and expects no fault.
@@ -76,11 +95,13 @@ public:
 
   EmulatorMemory memory;
   EmulatorRunOptions options;
+  uint32_t cluster = 1;
   std::unique_ptr<EmulatorModule> module;
 
 private:
   std::string text;
   std::vector<std::unique_ptr<uint64_t>> pointers;
+  std::vector<std::unique_ptr<FusecTensorMap>> maps;
   std::vector<void *> args;
 };
 

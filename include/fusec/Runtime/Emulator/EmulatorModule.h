@@ -74,6 +74,8 @@ struct EmulatorCompileOptions {
   std::string preamble;
   /// As Kernel::alignment, for all kernels.
   uint32_t alignment = 16;
+  /// The kernels use what only sm_90a has.
+  bool sm90 = false;
 };
 
 /// One launch. `args[i]` points at the value of parameter i, as for
@@ -84,6 +86,18 @@ struct EmulatorLaunch {
   uint32_t threads = 1;
   uint32_t dynamicSharedBytes = 0;
   void **args = nullptr;
+  /// Blocks of a cluster; they run together.
+  uint32_t cluster = 1;
+  /// All blocks run together, as for a FUSEC_KERNEL_GRID.
+  bool cooperative = false;
+};
+
+/// When asynchronous operations (copies, background stores, warpgroup products)
+/// end.
+enum class EmulatorCompletion : uint8_t {
+  Late,  ///< when something waits that cannot go on without them
+  Issue, ///< at once
+  Random ///< at times drawn with the seed, in any order
 };
 
 /// How a launch runs.
@@ -94,6 +108,10 @@ struct EmulatorRunOptions {
   uint64_t stepLimit = 4'000'000'000ull;
   /// Faults kept in full; the rest is only counted.
   unsigned reportLimit = 8;
+  /// The environment variable FUSEC_EMULATOR_COMPLETION, if set, takes
+  /// precedence over both: late, issue or random:SEED.
+  EmulatorCompletion completion = EmulatorCompletion::Late;
+  uint32_t seed = 1;
 };
 
 /// A batch of loaded kernels. Immutable: launches may run at the same time.

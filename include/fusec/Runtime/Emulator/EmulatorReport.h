@@ -19,9 +19,15 @@ enum class EmulatorFault : uint8_t {
   Misaligned,        ///< an access not aligned to its size (16 bytes at most)
   UninitialisedRead, ///< global or shared memory read before it was written
   SharedRace,        ///< two threads, one word, no barrier, at least one write
-  PendingCopy,       ///< shared memory touched before its cp_async_wait
+  PendingCopy,       ///< shared memory touched before the wait for its copy
+  PendingRead,       ///< overwritten while an asynchronous operation reads it
+  ProxyFence,        ///< no fence between a thread's write and the async proxy
+  WgmmaOrder,        ///< registers of a wgmma touched before its wait, no fence
+  MbarrierMisuse,    ///< not made, too many arrivals or bytes, a phase missed
+  ClusterExit,       ///< a block may end while a peer accesses its memory
   DivergentBarrier,  ///< a barrier or warp function that not all threads reach
-  InvalidArgument,   ///< a barrier id, thread count or shared size out of range
+  Deadlock,          ///< threads wait for what nobody will do
+  InvalidArgument,   ///< a barrier id, count, size or tensor map out of range
   StepLimit,         ///< the watchdog ran out
 };
 

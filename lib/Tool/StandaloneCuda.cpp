@@ -6,6 +6,7 @@
 #include "Target.h"
 #include "fusec/Embedded/GemmSkeleton.h"
 #include "fusec/Embedded/PreludeSm90.h"
+#include "fusec/Runtime/Cuda/CudaDevice.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -138,8 +139,36 @@ template <class T>
   std::memcpy(field, &value, sizeof(T));
 }
 
+// A tensor map of the copy engine, made by the driver.
+struct alignas(64) HostTensorMap {
+  u64 opaque[16];
+};
+[[maybe_unused]] static HostTensorMap
+tensorMap(int type, void *address, const std::vector<u64> &dims,
+          std::vector<u64> strides, const std::vector<unsigned> &box,
+          const std::vector<unsigned> &steps, int swizzle, int promotion,
+          int fill) {
+  using Encode = int (*)(HostTensorMap *, int, unsigned, void *, const u64 *,
+                         const u64 *, const unsigned *, const unsigned *, int,
+                         int, int, int);
+  void *encode = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode,
+                                         12000, cudaEnableDefault, &found),
+        "cudaGetDriverEntryPointByVersion");
+  HostTensorMap map;
+  strides.push_back(0);
+  if (!encode ||
+      reinterpret_cast<Encode>(encode)(
+          &map, type, (unsigned)dims.size(), address, dims.data(),
+          strides.data(), box.data(), steps.data(), 0, swizzle, promotion, fill))
+    check(cudaErrorInvalidValue, "cuTensorMapEncodeTiled");
+  return map;
+}
+
 static void launch(const void *kernel, dim3 grid, unsigned threads,
-                   unsigned cluster, size_t shared, void **args) {
+                   unsigned cluster, bool together, size_t shared,
+                   void **args) {
   if (shared)
     check(cudaFuncSetAttribute(kernel,
                                cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -149,12 +178,23 @@ static void launch(const void *kernel, dim3 grid, unsigned threads,
   config.gridDim = grid;
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared;
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = cluster;
-  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-  config.attrs = &attribute;
-  config.numAttrs = cluster > 1;
+  cudaLaunchAttribute attributes[2] = {};
+  config.attrs = attributes;
+  if (cluster > 1) {
+    cudaLaunchAttribute &attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    if (cluster > 8)
+      check(cudaFuncSetAttribute(
+                kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+            "cudaFuncSetAttribute");
+  }
+  if (together) {
+    cudaLaunchAttribute &attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+  }
   check(cudaLaunchKernelExC(&config, kernel, args), "launch");
 }
 )";
@@ -256,6 +296,28 @@ static void writeTable(llvm::raw_ostream &os, const runtime::TableArg &table,
       });
 }
 
+template <class T>
+static std::string listText(llvm::ArrayRef<T> items) {
+  std::string text = "{";
+  for (T item : items)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(item);
+  return text + "}";
+}
+
+/// Declares the tensor map that is argument `position`.
+static void writeMap(llvm::raw_ostream &os, const runtime::TensorMapArg &map,
+                     size_t position) {
+  std::vector<uint32_t> steps = map.steps;
+  steps.resize(map.dims.size(), 1);
+  runtime::TensorMapCodes codes = runtime::tensorMapCodes(map);
+  os << "    HostTensorMap n" << position << " = tensorMap(" << codes.type
+     << ", (char *)" << refText(map.buffer) << " + " << map.byteOffset << ", "
+     << listText<int64_t>(map.dims) << ", " << listText<int64_t>(map.strides)
+     << ", " << listText<uint32_t>(map.box) << ", " << listText<uint32_t>(steps)
+     << ", " << codes.swizzle << ", " << codes.promotion << ", " << codes.fill
+     << ");\n";
+}
+
 static void writeLaunch(llvm::raw_ostream &os, const Program &program,
                         const runtime::Launch &launch) {
   if (llvm::is_contained(launch.grid, 0u))
@@ -274,6 +336,11 @@ static void writeLaunch(llvm::raw_ostream &os, const Program &program,
       list += "n" + std::to_string(i);
       continue;
     }
+    if (const auto *map = std::get_if<runtime::TensorMapArg>(&arg)) {
+      writeMap(os, *map, i);
+      list += "&n" + std::to_string(i);
+      continue;
+    }
     const auto &scalar = std::get<runtime::ScalarArg>(arg);
     os << "    " << (scalar.bytes == 4 ? "i32" : "i64") << " n" << i << " = "
        << scalar.value << ";\n";
@@ -282,8 +349,8 @@ static void writeLaunch(llvm::raw_ostream &os, const Program &program,
   os << "    void *args[] = {" << list << "};\n    launch((const void *)"
      << kernel.entry << ", dim3(" << launch.grid[0] << ", " << launch.grid[1]
      << ", " << launch.grid[2] << "), " << kernel.threads << ", "
-     << kernel.cluster << ", " << launch.dynamicSharedBytes
-     << ", args);\n  }\n";
+     << kernel.cluster << ", " << (kernel.cooperative ? "true" : "false")
+     << ", " << launch.dynamicSharedBytes << ", args);\n  }\n";
 }
 
 static llvm::Error writeSteps(llvm::raw_ostream &os, const Program &program) {
@@ -323,10 +390,9 @@ fusec::tool::standaloneCuda(const Program &program,
         "-arch="
      << architecture << " -o program program.cu && ./program [SEED]\n"
      << devicePrelude()
-     << (llvm::any_of(program.kernels,
-                      [](const runtime::Kernel &kernel) {
-                        return kernel.usesSm90;
-                      })
+     << (llvm::any_of(
+             program.kernels,
+             [](const runtime::Kernel &kernel) { return kernel.usesSm90; })
              ? embedded::kPreludeSm90
              : "")
      << (llvm::any_of(

@@ -242,13 +242,21 @@ static cuda::TensorMapType tensorMapType(DType type) {
   }
 }
 
+TensorMapCodes fusec::runtime::tensorMapCodes(const TensorMapArg &map) {
+  // CUtensorMapSwizzle, CUtensorMapL2promotion: the powers of two in order.
+  TensorMapCodes codes;
+  codes.type = tensorMapType(map.dtype);
+  codes.swizzle = map.swizzle ? llvm::Log2_32(map.swizzle / 16) : 0;
+  codes.promotion = map.l2Promotion ? llvm::Log2_32(map.l2Promotion / 32) : 0;
+  codes.fill = map.fill == TensorMapArg::Fill::Nan;
+  return codes;
+}
+
 Error CudaDevice::encodeTensorMap(const TensorMapArg &map, void *base,
                                   void *to) const {
   if (!driver.tensorMapEncode)
     return llvm::createStringError("the CUDA driver has no tensor maps");
-  // CUtensorMapSwizzle, CUtensorMapL2promotion: the powers of two in order.
-  int swizzle = map.swizzle ? llvm::Log2_32(map.swizzle / 16) : 0;
-  int promotion = map.l2Promotion ? llvm::Log2_32(map.l2Promotion / 32) : 0;
+  TensorMapCodes codes = tensorMapCodes(map);
   uint64_t dims[5], strides[5] = {};
   uint32_t steps[5];
   for (size_t d = 0; d < map.dims.size(); ++d) {
@@ -258,14 +266,13 @@ Error CudaDevice::encodeTensorMap(const TensorMapArg &map, void *base,
       strides[d - 1] = static_cast<uint64_t>(map.strides[d - 1]);
   }
   // Needs no context.
-  return driver.check(
-      driver.tensorMapEncode(to, tensorMapType(map.dtype),
-                             static_cast<uint32_t>(map.dims.size()),
-                             static_cast<std::byte *>(base) + map.byteOffset,
-                             dims, strides, map.box.data(), steps,
-                             /*interleave=*/0, swizzle, promotion,
-                             map.fill == TensorMapArg::Fill::Nan),
-      "cuTensorMapEncodeTiled");
+  return driver.check(driver.tensorMapEncode(
+                          to, static_cast<cuda::TensorMapType>(codes.type),
+                          static_cast<uint32_t>(map.dims.size()),
+                          static_cast<std::byte *>(base) + map.byteOffset, dims,
+                          strides, map.box.data(), steps, /*interleave=*/0,
+                          codes.swizzle, codes.promotion, codes.fill),
+                      "cuTensorMapEncodeTiled");
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "Harness.h"
 #include "Numbers.h"
+#include "sm90_cases.h"
+
+#include "fusec/Embedded/Sm90Kernels.h"
 
 #include <cmath>
 #include <random>
@@ -155,5 +158,107 @@ TEST(Sm90, PipelineOfTmaAndWgmma) {
       }
   });
 }
+
+//===-- Cases shared with the program for a GPU ---------------------------===//
+
+class Sm90Cases : public testing::TestWithParam<sm90::Case> {
+public:
+  static const EmulatorModule &module() {
+    static const std::unique_ptr<EmulatorModule> made = [] {
+      // The text exports all kernels: it stands with the first of them.
+      std::vector<EmulatorKernel> kernels;
+      std::vector<std::string> names;
+      for (const sm90::Case &test : sm90::allCases())
+        if (!llvm::is_contained(names, test.kernel))
+          names.push_back(test.kernel);
+      for (const std::string &name : names)
+        kernels.push_back(
+            {name, kernels.empty() ? fusec::embedded::kSm90Kernels : ""});
+      auto result = EmulatorModule::compile(kernels, sm90());
+      EXPECT_TRUE(bool(result)) << llvm::toString(result.takeError());
+      return result ? std::move(*result) : nullptr;
+    }();
+    return *made;
+  }
+};
+
+TensorMapArg convert(const sm90::Map &from) {
+  TensorMapArg map;
+  constexpr DType types[] = {DType::U8, DType::U32, DType::F32, DType::F16,
+                             DType::BF16};
+  map.dtype = types[from.type];
+  map.dims = from.dims;
+  map.strides = from.strides;
+  map.box = from.box;
+  map.steps = from.steps;
+  map.swizzle = from.swizzle;
+  map.fill = from.nan ? TensorMapArg::Fill::Nan : TensorMapArg::Fill::Zero;
+  return map;
+}
+
+/// The first difference, for people.
+std::string difference(const sm90::Bytes &got, const sm90::Bytes &expected) {
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (got[i] != expected[i])
+      return "byte " + std::to_string(i) + ": got " + std::to_string(got[i]) +
+             ", expected " + std::to_string(expected[i]);
+  return "";
+}
+
+TEST_P(Sm90Cases, IsWhatPlainLoopsGive) {
+  const sm90::Case &test = GetParam();
+  forEachCompletion([&](EmulatorCompletion completion, uint32_t seed) {
+    std::vector<sm90::Buffer> buffers = test.buffers;
+    EmulatorMemory memory;
+    for (sm90::Buffer &buffer : buffers)
+      ASSERT_FALSE(memory.registerBuffer(buffer.bytes.data(),
+                                         buffer.bytes.size(), "buffer"));
+    std::vector<uint64_t> words;
+    std::vector<FusecTensorMap> maps;
+    words.reserve(test.args.size());
+    maps.reserve(test.args.size());
+    std::vector<void *> args;
+    for (const sm90::Arg &arg : test.args) {
+      sm90::Bytes &bytes = buffers[arg.buffer].bytes;
+      if (arg.kind == sm90::Arg::Tensor) {
+        TensorMapArg map = convert(arg.map);
+        llvm::Error error = checkTensorMap(map, int64_t(bytes.size()));
+        ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+        maps.push_back(makeTensorMap(map, bytes.data()));
+        args.push_back(&maps.back());
+        continue;
+      }
+      words.push_back(arg.kind == sm90::Arg::Int
+                          ? uint32_t(arg.value)
+                          : reinterpret_cast<uint64_t>(bytes.data()));
+      args.push_back(&words.back());
+    }
+    EmulatorLaunch launch;
+    launch.entry = test.kernel;
+    launch.grid = {test.blocks, 1, 1};
+    launch.threads = test.threads;
+    launch.cluster = test.cluster;
+    launch.args = args.data();
+    EmulatorRunOptions options;
+    options.completion = completion;
+    options.seed = seed;
+    llvm::Error error = module().launch(launch, memory.buffers(), options);
+    ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+    for (const sm90::Buffer &buffer : buffers)
+      if (buffer.isOutput)
+        ASSERT_EQ(difference(buffer.bytes, buffer.expected), "");
+  });
+}
+
+std::string nameOfCase(const testing::TestParamInfo<sm90::Case> &info) {
+  std::string name = info.param.name;
+  for (char &c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = c == '+' ? 'P' : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Emulator, Sm90Cases,
+                         testing::ValuesIn(sm90::allCases()), nameOfCase);
 
 } // namespace

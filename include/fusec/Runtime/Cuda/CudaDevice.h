@@ -31,6 +31,12 @@ struct CudaOptions {
 llvm::Expected<std::shared_ptr<Device>>
 createCudaDevice(const CudaOptions &options = {});
 
+/// A tensor map in the numbers of cuTensorMapEncodeTiled's enumerations.
+struct TensorMapCodes {
+  int type = 0, swizzle = 0, promotion = 0, fill = 0;
+};
+TensorMapCodes tensorMapCodes(const TensorMapArg &map);
+
 /// What is there to run on. Empty strings and zeros where something is
 /// missing; the reason is then in `driverError` or `nvrtcError`.
 struct DeviceReport {

@@ -119,6 +119,10 @@ void ProgramBuilder::addLaunch(graph::FusionOp fusion, simt::KernelOp kernel,
   uint8_t bytes = kernel.getWideOffsets() ? 8 : 4;
   for (int64_t extent : kernel.getExtents())
     launch.args.push_back(runtime::ScalarArg{extent, bytes});
+  for (cuda::TensorBoxes &boxes : cuda::tensorBoxes(kernel)) {
+    boxes.map.buffer = std::get<BufferRef>(launch.args[boxes.argument]);
+    launch.args.push_back(std::move(boxes.map));
+  }
   program.steps.push_back(std::move(launch));
 }
 

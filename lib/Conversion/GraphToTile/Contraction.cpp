@@ -14,6 +14,7 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 using cuda::GemmConfig;
 using cuda::GemmKind;
+using cuda::GemmSupply;
 
 // A tile row or column of the skeleton below this is mostly idle.
 static constexpr int64_t kFewRows = 8;
@@ -73,15 +74,36 @@ static Type elementType(GemmKind kind, MLIRContext *context) {
   llvm_unreachable("covered switch");
 }
 
-static GemmConfig chooseConfig(KernelBuilder &kb, GemmKind kind,
-                               const ContractionShape &shape, bool computed) {
+static cuda::GemmDevice deviceOf(KernelBuilder &kb) {
   cuda::GemmDevice device;
   device.smCount = kb.options.target.multiprocessors;
   device.sharedPerBlock = kb.options.target.sharedBytesPerBlock;
   device.sharedPerSM = device.sharedPerBlock + 1024;
-  return cuda::chooseGemmConfig(kind, shape.extent(shape.m),
-                                shape.extent(shape.n), shape.extent(shape.k),
-                                shape.extent(shape.batch), computed, device);
+  device.hasWarpgroups = kb.options.target.computeCapability == 90;
+  return device;
+}
+
+static GemmConfig chooseConfig(KernelBuilder &kb, GemmKind kind,
+                               const ContractionShape &shape,
+                               GemmSupply supply) {
+  return cuda::chooseGemmConfig(
+      kind, shape.extent(shape.m), shape.extent(shape.n), shape.extent(shape.k),
+      shape.extent(shape.batch), supply, deviceOf(kb));
+}
+
+/// How both operands of `op` arrive.
+static GemmSupply supplyOf(tile::ContractOp op) {
+  if (!op.getLhsBase() || !op.getRhsBase())
+    return GemmSupply::Computed;
+  int64_t bytes = op.getElementType().getIntOrFloatBitWidth() / 8;
+  auto isBoxable = [&](std::optional<ArrayRef<int64_t>> numbers, bool isOuter) {
+    return numbers &&
+           cuda::GemmMatrix::fromNumbers(*numbers).isBoxable(bytes, isOuter);
+  };
+  return isBoxable(op.getLhsMatrix(), op.getLhsOuter()) &&
+                 isBoxable(op.getRhsMatrix(), op.getRhsOuter())
+             ? GemmSupply::Boxes
+             : GemmSupply::Groups;
 }
 
 /// Builds the kernel; the configuration follows from what the operands are.
@@ -97,16 +119,17 @@ static tile::KernelOp buildKernel(KernelBuilder &kb, GemmKind kind,
   auto op = tile::ContractOp::create(
       kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(), element,
       ArrayRef<int64_t>{}, /*lhsVector=*/1, /*lhsOuter=*/false,
-      /*rhsVector=*/1, /*rhsOuter=*/false);
+      /*rhsVector=*/1, /*rhsOuter=*/false,
+      /*lhsMatrix=*/nullptr, /*rhsMatrix=*/nullptr);
   HoleBuilder holes(kb, shape, element, m);
   holes.buildOperand(op, /*isLhs=*/true);
   holes.buildOperand(op, /*isLhs=*/false);
   holes.buildEpilogue(op);
-  GemmConfig config =
-      chooseConfig(kb, kind, shape, !op.getLhsBase() || !op.getRhsBase());
+  GemmConfig config = chooseConfig(kb, kind, shape, supplyOf(op));
   op.setConfig(config.toNumbers());
   kb.kernel.setThreads(config.threads());
-  kb.kernel.setGrid({config.grid(rows, shape.extent(shape.n), batches), 1, 1});
+  kb.kernel.setGrid(
+      {config.grid(rows, shape.extent(shape.n), batches, deviceOf(kb)), 1, 1});
   return kb.kernel;
 }
 
@@ -120,8 +143,8 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   int64_t m = shape->extent(shape->m), n = shape->extent(shape->n);
   int64_t k = shape->extent(shape->k);
   bool fits = std::max({m, n, k}) <= kMaxExtent &&
-              chooseConfig(kb, *kind, *shape, /*computed=*/true)
-                      .grid(m, n, shape->extent(shape->batch)) <= kMaxBlocks;
+              chooseConfig(kb, *kind, *shape, GemmSupply::Computed)
+                      .tiles(m, n, shape->extent(shape->batch)) <= kMaxBlocks;
   int64_t narrow = std::min(m, n);
   bool isNarrow = narrow > 0 && narrow < kFewRows;
   if (fits && !isNarrow)

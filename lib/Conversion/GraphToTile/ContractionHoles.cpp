@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ContractionHoles.h"
+#include "ContractionMatrix.h"
 #include "fusec/Dialect/Tile/Transforms/AxisInfo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -221,6 +222,10 @@ void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs) {
   for (Operation &dead : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&dead))
       dead.erase();
+  if (std::optional<cuda::GemmMatrix> matrix =
+          contractionMatrix(op, isLhs, shape))
+    (isLhs ? op.setLhsMatrix(matrix->toNumbers())
+           : op.setRhsMatrix(matrix->toNumbers()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -330,7 +330,8 @@ LogicalResult KernelLowering::lowerContract(tile::ContractOp op) {
       code.scalars.lookup(op.getM()), code.scalars.lookup(op.getN()),
       code.scalars.lookup(op.getK()), base(op.getLhsBase()),
       base(op.getRhsBase()), op.getElementType(), op.getConfig(),
-      op.getLhsVector(), op.getLhsOuter(), op.getRhsVector(), op.getRhsOuter());
+      op.getLhsVector(), op.getLhsOuter(), op.getRhsVector(), op.getRhsOuter(),
+      op.getLhsMatrixAttr(), op.getRhsMatrixAttr());
   return success(succeeded(lowerHole(op.getLhs(), lowered.getLhs())) &&
                  succeeded(lowerHole(op.getRhs(), lowered.getRhs())) &&
                  succeeded(lowerHole(op.getEpilogue(), lowered.getEpilogue())));

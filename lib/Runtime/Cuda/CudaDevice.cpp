@@ -265,14 +265,14 @@ Error CudaDevice::encodeTensorMap(const TensorMapArg &map, void *base,
     if (d != 0)
       strides[d - 1] = static_cast<uint64_t>(map.strides[d - 1]);
   }
-  // Needs no context.
-  return driver.check(driver.tensorMapEncode(
-                          to, static_cast<cuda::TensorMapType>(codes.type),
-                          static_cast<uint32_t>(map.dims.size()),
-                          static_cast<std::byte *>(base) + map.byteOffset, dims,
-                          strides, map.box.data(), steps, /*interleave=*/0,
-                          codes.swizzle, codes.promotion, codes.fill),
-                      "cuTensorMapEncodeTiled");
+  return with("cuTensorMapEncodeTiled", [&] {
+    return driver.tensorMapEncode(
+        to, static_cast<cuda::TensorMapType>(codes.type),
+        static_cast<uint32_t>(map.dims.size()),
+        static_cast<std::byte *>(base) + map.byteOffset, dims, strides,
+        map.box.data(), steps, /*interleave=*/0, codes.swizzle, codes.promotion,
+        codes.fill);
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_PRELUDE_EMULATOR_SM90_H
 #define FUSEC_PRELUDE_EMULATOR_SM90_H
+/// Headers that build on this one ask for it.
+#define FUSEC_SM90 1
 
 #define FUSEC_KERNEL_CLUSTER(name, threads, blocks, cluster)                   \
   FUSEC_DETAIL_KERNEL(name, threads, cluster, 0)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Target/CUDA/CudaEmitter.h"
+#include "ContractBoxes.h"
 #include "Emitter.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -206,15 +207,26 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
   if (failed(emitter.emitBlock(kernel.getBody().front())))
     return failure();
   simt::ContractOp contract = contractOf(kernel);
+  for (bool isLhs : {true, false})
+    if (contract && boxedMatrix(contract, isLhs))
+      parameters +=
+          std::string(", FUSEC_TENSOR_MAP(") + kMapNames[isLhs ? 0 : 1] + ")";
   std::string macro = "FUSEC_KERNEL(";
   std::string rest = ", " + std::to_string(kernel.getThreads());
   if (contract) {
-    macro = "FUSEC_KERNEL_MIN(";
-    rest += ", " + std::to_string(
-                       GemmConfig::fromNumbers(contract.getConfig()).minBlocks);
+    GemmConfig config = GemmConfig::fromNumbers(contract.getConfig());
+    macro = config.cluster > 1 ? "FUSEC_KERNEL_CLUSTER(" : "FUSEC_KERNEL_MIN(";
+    rest += ", " + std::to_string(config.minBlocks);
+    if (config.cluster > 1)
+      rest += ", " + std::to_string(config.cluster);
   }
   rest += ")(" + parameters + ") {\n" + body + "}\n";
   runtime::Kernel result = makeKernel(emitter.before, macro, rest, kernel);
   result.usesSkeleton = bool(contract);
+  if (contract) {
+    GemmConfig config = GemmConfig::fromNumbers(contract.getConfig());
+    result.usesSm90 = config.loop == GemmLoop::Warpgroup;
+    result.cluster = static_cast<uint32_t>(config.cluster);
+  }
   return result;
 }

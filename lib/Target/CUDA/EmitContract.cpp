@@ -6,6 +6,7 @@
 // call of the skeleton. An operand hole becomes two functions, split where k
 // first matters.
 //===----------------------------------------------------------------------===//
+#include "ContractBoxes.h"
 #include "Emitter.h"
 #include "HoleSplit.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
@@ -20,13 +21,17 @@ namespace {
 class HoleWriter {
 public:
   HoleWriter(Emitter &kernel, simt::ContractOp op)
-      : kernel(kernel), op(op), os(kernel.before) {}
+      : kernel(kernel), op(op), config(GemmConfig::fromNumbers(op.getConfig())),
+        lhsBoxes(boxedMatrix(op, /*isLhs=*/true)),
+        rhsBoxes(boxedMatrix(op, /*isLhs=*/false)), os(kernel.before) {}
   LogicalResult write();
 
 private:
   void collectMembers();
   LogicalResult writeOperand(char side, Region &hole, Value base,
                              int64_t vector, bool isOuter);
+  void writeBox(char side, const std::optional<GemmMatrix> &matrix,
+                bool isOuter);
   LogicalResult writePrepare(char side, Block &hole, const HoleSplit &split);
   LogicalResult writeSource(char side, Block &hole, const HoleSplit &split,
                             Value base);
@@ -61,6 +66,9 @@ private:
 
   Emitter &kernel;
   simt::ContractOp op;
+  GemmConfig config;
+  /// Operands that the copy engine brings.
+  std::optional<GemmMatrix> lhsBoxes, rhsBoxes;
   llvm::raw_string_ostream os;
   llvm::MapVector<Value, std::string> members;
 };
@@ -76,10 +84,14 @@ void HoleWriter::collectMembers() {
     std::string name = isa<MemRefType>(value.getType()) ? "p" : "n";
     members[value] = name + std::to_string(members.size()) + "_";
   };
-  add(op.getLhsBase());
-  add(op.getRhsBase());
+  if (!lhsBoxes)
+    add(op.getLhsBase());
+  if (!rhsBoxes)
+    add(op.getRhsBase());
   op->walk([&](Operation *inner) {
-    if (inner == op)
+    Region *hole = inner->getParentRegion();
+    if (inner == op || (lhsBoxes && hole == &op.getLhs()) ||
+        (rhsBoxes && hole == &op.getRhs()))
       return;
     for (Value operand : inner->getOperands())
       if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
@@ -154,13 +166,31 @@ LogicalResult HoleWriter::writeValues(char side, Block &hole,
   return success();
 }
 
+/// Every operand of the Warpgroup loop has a box, used or not.
+void HoleWriter::writeBox(char side, const std::optional<GemmMatrix> &matrix,
+                          bool isOuter) {
+  GemmMatrix box = matrix.value_or(GemmMatrix());
+  auto text = [](bool value) { return value ? "true" : "false"; };
+  os << "  using Box" << side << " = GemmBox<GemmOrder::"
+     << (isOuter ? "OuterContiguous" : "KContiguous") << ", " << box.split
+     << ", " << text(box.hasLow()) << ", " << text(box.hasHigh()) << ">;\n";
+}
+
 LogicalResult HoleWriter::writeOperand(char side, Region &hole, Value base,
                                        int64_t vector, bool isOuter) {
-  os << "  static constexpr GemmAccess kAccess" << side
-     << " = GemmAccess::" << (base ? "Async" : "Computed") << ";\n"
+  const std::optional<GemmMatrix> &boxes = side == 'A' ? lhsBoxes : rhsBoxes;
+  if (config.loop == GemmLoop::Warpgroup)
+    writeBox(side, boxes, isOuter);
+  os << "  static constexpr GemmAccess kAccess" << side << " = GemmAccess::"
+     << (boxes  ? "Tensor"
+         : base ? "Async"
+                : "Computed")
+     << ";\n"
      << "  static constexpr GemmOrder kOrder" << side
      << " = GemmOrder::" << (isOuter ? "OuterContiguous" : "KContiguous")
      << ";\n";
+  if (boxes)
+    return success();
   HoleSplit split(hole.front());
   if (failed(writePrepare(side, hole.front(), split)))
     return failure();
@@ -184,7 +214,6 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
 
 LogicalResult HoleWriter::write() {
   collectMembers();
-  GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
   std::string holes = std::string(1, Emitter::kEntryMark) + "_holes";
   std::string type = std::string(1, Emitter::kEntryMark) + "_config";
   os << "struct " << holes << " {\n";
@@ -206,7 +235,10 @@ LogicalResult HoleWriter::write() {
   for (auto [i, member] : llvm::enumerate(members))
     kernel.os << (i ? ", " : "") << kernel.use(member.first);
   kernel.os << "};\n";
-  kernel.line() << "gemm<" << type << ">(holes";
+  kernel.line() << config.deviceFunction() << "<" << type << ">(holes";
+  if (config.loop == GemmLoop::Warpgroup)
+    kernel.os << ", " << (lhsBoxes ? kMapNames[0] : "GemmNoMap{}") << ", "
+              << (rhsBoxes ? kMapNames[1] : "GemmNoMap{}");
   for (Value extent : {op.getM(), op.getN(), op.getK(), op.getBatch()})
     kernel.os << ", (i32)" << kernel.use(extent);
   kernel.os << ");\n";

@@ -7,6 +7,7 @@
 #include "fusec/Driver/Compile.h"
 #include "fusec/Embedded/GemmSkeleton.h"
 #include "fusec/Embedded/PreludeCuda.h"
+#include "fusec/Embedded/PreludeSm90.h"
 #include "fusec/Runtime/Cuda/Nvrtc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -17,15 +18,18 @@ using namespace fusec;
 
 namespace {
 
-/// The only kernel of `text`.
-runtime::Kernel kernelOf(llvm::StringRef text) {
+/// The only kernel of `text` for `target`.
+runtime::Kernel kernelOf(llvm::StringRef text,
+                         TargetInfo target = TargetInfo::a100()) {
   DialectRegistry registry;
   driver::registerDialects(registry);
   MLIRContext context(registry);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return {};
-  auto compiled = driver::compile(*module);
+  driver::CompileOptions options;
+  options.target = target;
+  auto compiled = driver::compile(*module, options);
   if (!compiled) {
     ADD_FAILURE() << llvm::toString(compiled.takeError());
     return {};
@@ -82,6 +86,25 @@ TEST(ContractionText, GemmBiasGelu) {
   EXPECT_TRUE(has(kernel, "st<8>"));
 }
 
+TEST(ContractionText, GemmBiasGeluOnHopper) {
+  runtime::Kernel kernel = kernelOf(kGemmBiasGelu, TargetInfo::h200());
+  EXPECT_TRUE(kernel.usesSm90);
+  EXPECT_TRUE(has(kernel, "GemmWgmmaConfig<GemmKind::F16"));
+  EXPECT_TRUE(has(kernel, "kAccessA = GemmAccess::Tensor"));
+  EXPECT_TRUE(has(kernel, "BoxA = GemmBox<GemmOrder::KContiguous"));
+  EXPECT_TRUE(has(kernel, "kAccessB = GemmAccess::Tensor"));
+  EXPECT_TRUE(has(kernel, "BoxB = GemmBox<GemmOrder::OuterContiguous"));
+  EXPECT_FALSE(has(kernel, "sourceA")) << "boxes need no addresses";
+}
+
+TEST(ContractionText, WindowsComeInGroupsOnHopper) {
+  runtime::Kernel kernel =
+      kernelOf(kConvolutionNhwcIsAsync, TargetInfo::h200());
+  EXPECT_TRUE(has(kernel, "GemmWgmmaConfig<GemmKind::F16"));
+  EXPECT_TRUE(has(kernel, "kAccessA = GemmAccess::Async"));
+  EXPECT_TRUE(has(kernel, "kAccessB = GemmAccess::Tensor"));
+}
+
 TEST(ContractionText, ConvolutionNhwcIsAsync) {
   runtime::Kernel kernel = kernelOf(kConvolutionNhwcIsAsync);
   EXPECT_TRUE(has(kernel, "kAccessA = GemmAccess::Async"));
@@ -114,17 +137,20 @@ TEST(ContractionText, NvrtcCompilesWithoutSpills) {
   auto nvrtc = runtime::Nvrtc::open();
   if (!nvrtc)
     GTEST_SKIP() << llvm::toString(nvrtc.takeError());
-  std::vector<runtime::Kernel> kernels;
-  for (const char *text :
-       {kGemmBiasGelu, kConvolutionNhwcIsAsync,
-        kConvolutionNchwStoresAlongPixels, kPrologueReadsVectors})
-    kernels.push_back(kernelOf(text));
-  for (unsigned architecture : {80u, 90u}) {
+  for (TargetInfo target : {TargetInfo::a100(), TargetInfo::h200()}) {
+    std::vector<runtime::Kernel> kernels;
+    for (const char *text :
+         {kGemmBiasGelu, kConvolutionNhwcIsAsync,
+          kConvolutionNchwStoresAlongPixels, kPrologueReadsVectors})
+      kernels.push_back(kernelOf(text, target));
     runtime::NvrtcOptions options;
-    options.architecture = architecture;
-    options.headers = {{"device.cuh", std::string(embedded::kPreludeCuda) +
-                                          embedded::kGemmSkeleton}};
-    options.extraOptions = {"--pre-include=device.cuh"};
+    options.architecture = target.computeCapability;
+    options.headers = {{"prelude.cuh", embedded::kPreludeCuda},
+                       {"sm90.cuh", embedded::kPreludeSm90},
+                       {"skeleton.cuh", embedded::kGemmSkeleton}};
+    options.extraOptions = {"--pre-include=prelude.cuh"};
+    options.sm90Header = "sm90.cuh";
+    options.skeletonHeader = "skeleton.cuh";
     runtime::NvrtcCompiler compiler(*nvrtc, options);
     auto compiled = compiler.compileAll(kernels, /*threads=*/1);
     ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());

@@ -9,6 +9,8 @@ namespace {
 
 constexpr GemmKind kKinds[] = {GemmKind::F16, GemmKind::BF16, GemmKind::TF32,
                                GemmKind::F32};
+constexpr GemmSupply kSupplies[] = {GemmSupply::Computed, GemmSupply::Groups,
+                                    GemmSupply::Boxes};
 
 TEST(GemmConfig, HasTheFormulasOfTheDeviceTemplate) {
   GemmConfig config;
@@ -21,28 +23,46 @@ TEST(GemmConfig, HasTheFormulasOfTheDeviceTemplate) {
   EXPECT_EQ(config.sharedBytes(), 3 * (128 + 256) * 64 * 2);
   config.stages = 2, config.tileK = 32;
   EXPECT_EQ(config.sharedBytes(), 128 * 256 * 4) << "the staged f32 tile";
-  EXPECT_EQ(config.grid(4096, 4096, 3), 32 * 16 * 3);
-  EXPECT_EQ(config.grid(1, 257, 1), 2);
+  EXPECT_EQ(config.grid(4096, 4096, 3, {}), 32 * 16 * 3);
+  EXPECT_EQ(config.grid(1, 257, 1, {}), 2);
+}
+
+TEST(GemmConfig, HasTheFormulasOfTheWarpgroupLoop) {
+  GemmConfig config;
+  config.loop = GemmLoop::Warpgroup;
+  config.tileM = 128, config.tileN = 256, config.tileK = 64;
+  config.warpsM = 8, config.warpsN = 1, config.stages = 4;
+  EXPECT_EQ(config.deviceType(),
+            "GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 1>");
+  EXPECT_EQ(config.threads(), 384);
+  EXPECT_EQ(config.sharedBytes(), 4 * (128 + 256) * 64 * 2);
+  EXPECT_EQ(config.grid(4096, 4096, 3, {}), 132)
+      << "no more than there are SMs";
+  EXPECT_EQ(config.grid(129, 256, 1, {}), 2);
+  config.cluster = 2;
+  EXPECT_EQ(config.grid(129, 256, 1, {}), 2);
+  EXPECT_EQ(config.grid(257, 512, 1, {}), 8) << "whole clusters";
+  GemmConfig same = GemmConfig::fromNumbers(config.toNumbers());
+  EXPECT_EQ(same.deviceType(), config.deviceType());
 }
 
 TEST(GemmConfig, LaunchesNothingForEmptyResults) {
   for (GemmKind kind : kKinds) {
-    EXPECT_EQ(chooseGemmConfig(kind, 0, 64, 64, 1).grid(0, 64, 1), 0);
-    EXPECT_EQ(chooseGemmConfig(kind, 64, 0, 64, 1).grid(64, 0, 1), 0);
-    EXPECT_EQ(chooseGemmConfig(kind, 64, 64, 64, 0).grid(64, 64, 0), 0);
-    EXPECT_GT(chooseGemmConfig(kind, 64, 64, 0, 1).grid(64, 64, 1), 0);
+    EXPECT_EQ(chooseGemmConfig(kind, 0, 64, 64, 1).grid(0, 64, 1, {}), 0);
+    EXPECT_EQ(chooseGemmConfig(kind, 64, 0, 64, 1).grid(64, 0, 1, {}), 0);
+    EXPECT_EQ(chooseGemmConfig(kind, 64, 64, 64, 0).grid(64, 64, 0, {}), 0);
+    EXPECT_GT(chooseGemmConfig(kind, 64, 64, 0, 1).grid(64, 64, 1, {}), 0);
   }
 }
 
 TEST(GemmConfig, TakesLargeTilesForLargeAndSmallTilesForSmallProblems) {
   for (GemmKind kind : kKinds)
-    for (bool computed : {false, true}) {
-      GemmConfig large = chooseGemmConfig(kind, 8192, 8192, 4096, 1, computed);
-      GemmConfig small = chooseGemmConfig(kind, 256, 256, 1024, 1, computed);
+    for (GemmSupply supply : kSupplies) {
+      GemmConfig large = chooseGemmConfig(kind, 8192, 8192, 4096, 1, supply);
+      GemmConfig small = chooseGemmConfig(kind, 256, 256, 1024, 1, supply);
       EXPECT_GE(large.tileM * large.tileN, 128 * 128);
       EXPECT_LE(small.tileM * small.tileN, 64 * 64);
-      GemmConfig batched =
-          chooseGemmConfig(kind, 256, 256, 1024, 512, computed);
+      GemmConfig batched = chooseGemmConfig(kind, 256, 256, 1024, 512, supply);
       EXPECT_GE(batched.tileM * batched.tileN, 128 * 128);
     }
 }
@@ -50,7 +70,8 @@ TEST(GemmConfig, TakesLargeTilesForLargeAndSmallTilesForSmallProblems) {
 TEST(GemmConfig, DividesKWhereResultsAreFew) {
   for (auto [m, n, k] :
        {std::array<int64_t, 3>{160, 64, 960}, {960, 64, 160}, {64, 256, 480}}) {
-    GemmConfig config = chooseGemmConfig(GemmKind::F32, m, n, k, 1, true);
+    GemmConfig config =
+        chooseGemmConfig(GemmKind::F32, m, n, k, 1, GemmSupply::Computed);
     EXPECT_GE(config.threads(), 256) << config.deviceType();
     EXPECT_GT(config.warpsK, 1) << config.deviceType();
   }
@@ -61,10 +82,10 @@ TEST(GemmConfig, StaysWithinTheSharedMemoryOfTheDevice) {
   for (int64_t limit : {48, 99, 163, 227}) {
     GemmDevice device{108, limit * 1024, (limit + 1) * 1024};
     for (GemmKind kind : kKinds)
-      for (bool computed : {false, true})
+      for (GemmSupply supply : kSupplies)
         for (int64_t size : {1, 100, 1000, 10000}) {
           GemmConfig config =
-              chooseGemmConfig(kind, size, size, size, 1, computed, device);
+              chooseGemmConfig(kind, size, size, size, 1, supply, device);
           EXPECT_LE(config.sharedBytes(), device.sharedPerBlock);
           EXPECT_LE(config.threads(), 1024);
         }
@@ -73,22 +94,29 @@ TEST(GemmConfig, StaysWithinTheSharedMemoryOfTheDevice) {
 
 TEST(GemmConfig, MeetsTheConstraintsOfTheDeviceTemplate) {
   for (GemmKind kind : kKinds)
-    for (bool computed : {false, true})
+    for (GemmSupply supply : kSupplies)
       for (int64_t m : {1, 17, 300, 5000})
-        for (int64_t n : {1, 17, 300, 5000}) {
-          GemmConfig c = chooseGemmConfig(kind, m, n, 512, 1, computed);
-          for (int64_t v : {c.tileM, c.tileN, c.tileK, c.warpsM, c.warpsN})
-            EXPECT_EQ(v & (v - 1), 0) << c.deviceType();
-          if (kind == GemmKind::F32) {
-            EXPECT_TRUE(c.tileM == 16 * c.warpsM || c.tileM == 32 * c.warpsM);
-            EXPECT_TRUE(c.tileN == 32 * c.warpsN || c.tileN == 64 * c.warpsN);
-            EXPECT_GE(c.tileK, 4 * c.warpsK);
-          } else {
-            EXPECT_EQ(c.tileM % (16 * c.warpsM), 0);
-            EXPECT_EQ(c.tileN % (16 * c.warpsN), 0);
-            EXPECT_GE(c.tileK * c.elementBytes(), 64);
+        for (int64_t n : {1, 17, 300, 5000})
+          for (bool hasWarpgroups : {false, true}) {
+            GemmDevice device;
+            device.hasWarpgroups = hasWarpgroups;
+            GemmConfig c = chooseGemmConfig(kind, m, n, 512, 1, supply, device);
+            EXPECT_TRUE(hasWarpgroups || c.loop == GemmLoop::Warp);
+            for (int64_t v : {c.tileM, c.tileN, c.tileK, c.warpsM, c.warpsN})
+              EXPECT_EQ(v & (v - 1), 0) << c.deviceType();
+            if (kind == GemmKind::F32) {
+              EXPECT_TRUE(c.tileM == 16 * c.warpsM || c.tileM == 32 * c.warpsM);
+              EXPECT_TRUE(c.tileN == 32 * c.warpsN || c.tileN == 64 * c.warpsN);
+              EXPECT_GE(c.tileK, 4 * c.warpsK);
+            } else if (c.loop == GemmLoop::Warpgroup) {
+              EXPECT_EQ(c.tileM, 16 * c.warpsM);
+              EXPECT_EQ(c.tileK * c.elementBytes(), 128);
+            } else {
+              EXPECT_EQ(c.tileM % (16 * c.warpsM), 0);
+              EXPECT_EQ(c.tileN % (16 * c.warpsN), 0);
+              EXPECT_GE(c.tileK * c.elementBytes(), 64);
+            }
           }
-        }
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 // past an extent shows; outputs count as unwritten until the kernel writes
 // them.
 //===----------------------------------------------------------------------===//
+#include "TensorMap.h"
 #include "fusec/Embedded/GemmSkeleton.h"
 #include "fusec/Embedded/SkeletonTestHoles.h"
 #include "fusec/Runtime/Emulator/EmulatorModule.h"
@@ -24,7 +25,7 @@ namespace {
 
 //===-- Kernels -----------------------------------------------------------===//
 
-enum class Access { Async, Computed };
+enum class Access { Async, Computed, Tensor };
 enum class Order { AlongK, AlongOuter };
 
 struct Side {
@@ -48,10 +49,17 @@ struct KernelCase {
   int tileM, tileN, tileK, warpsM, warpsN, stages, groupM;
   Side a, b;
   int warpsK = 1;
+  /// Of the Warpgroup loop; 0 for the others. warpsM multiply there.
+  int cluster = 0;
 
   std::string text() const;
-  uint32_t threads() const { return 32 * warpsM * warpsN * warpsK; }
+  bool isWarpgroup() const { return cluster > 0; }
+  uint32_t threads() const {
+    return 32 * (warpsM * warpsN * warpsK + (isWarpgroup() ? 4 : 0));
+  }
   uint32_t sharedBytes() const {
+    if (isWarpgroup())
+      return stages * (tileM + tileN) * tileK * byteSize(type);
     return std::max<uint32_t>(stages * (tileM + tileN) * tileK * byteSize(type),
                               warpsK * tileM * tileN * 4);
   }
@@ -60,22 +68,48 @@ struct KernelCase {
 void PrintTo(const KernelCase &c, std::ostream *os) { *os << c.name; }
 
 std::string sideText(const Side &side) {
-  return std::string(side.access == Access::Async ? "Async" : "Computed") +
+  static const char *const names[] = {"Async", "Computed", "Tensor"};
+  return std::string(names[int(side.access)]) +
          (side.order == Order::AlongK ? ", AlongK, " : ", AlongOuter, ") +
          std::to_string(side.vector);
 }
 
 std::string KernelCase::text() const {
+  std::string operands =
+      fusec::name(type).str() + ", " + sideText(a) + ", " + sideText(b) + ")\n";
+  std::string name = this->name;
+  if (isWarpgroup()) {
+    std::string config = "GemmWgmmaConfig<GemmKind::" + std::string(kind);
+    for (int v : {warpsM / 4, tileN, stages, groupM, 1, cluster})
+      config += ", " + std::to_string(v);
+    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
+           name + ", Config_" + name + ", " + operands;
+  }
   std::string config = "GemmConfig<GemmKind::" + std::string(kind);
   for (int v : {tileM, tileN, tileK, warpsM, warpsN, stages, groupM, warpsK})
     config += ", " + std::to_string(v);
-  return "using Config_" + std::string(name) + " = " + config + ">;\n" +
-         "TEST_KERNEL(" + name + ", Config_" + name + ", " +
-         fusec::name(type).str() + ", " + sideText(a) + ", " + sideText(b) +
-         ")\n";
+  return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL(" + name +
+         ", Config_" + name + ", " + operands;
 }
 
+constexpr Side tensorK = {Access::Tensor, Order::AlongK, 8};
+constexpr Side tensorOuter = {Access::Tensor, Order::AlongOuter, 8};
+
 const KernelCase kCases[] = {
+    {"wg_kk", "F16", DType::F16, 128, 256, 64, 8, 1, 4, 8, tensorK, tensorK, 1,
+     2},
+    {"wg_kn", "BF16", DType::BF16, 128, 128, 64, 8, 1, 3, 2, tensorK,
+     tensorOuter, 1, 2},
+    {"wg_mn", "F16", DType::F16, 128, 128, 64, 8, 1, 3, 8, tensorOuter,
+     tensorOuter, 1, 1},
+    {"wg_mk", "BF16", DType::BF16, 64, 64, 64, 4, 1, 4, 1, tensorOuter, tensorK,
+     1, 1},
+    {"wg_groups", "F16", DType::F16, 64, 128, 64, 4, 1, 4, 8, asyncK,
+     asyncOuter, 1, 1},
+    {"wg_mixed", "F16", DType::F16, 128, 64, 64, 8, 1, 4, 8, asyncOuter,
+     tensorOuter, 1, 1},
+    {"wg_computed", "BF16", DType::BF16, 64, 64, 64, 4, 1, 3, 8, tensorK,
+     computedOuter(1), 1, 1},
     {"f16_kk", "F16", DType::F16, 32, 64, 32, 2, 2, 3, 2, asyncK, asyncK},
     {"f16_kn", "F16", DType::F16, 64, 64, 64, 2, 2, 3, 8, asyncK, asyncOuter},
     {"f16_mn", "F16", DType::F16, 64, 32, 32, 2, 1, 4, 1, asyncOuter,
@@ -128,6 +162,7 @@ const EmulatorModule *module(const KernelCase &c) {
   options.preamble =
       std::string(embedded::kGemmSkeleton) + embedded::kSkeletonTestHoles;
   std::string text = c.text();
+  options.sm90 = c.isWarpgroup();
   auto result =
       EmulatorModule::compile({EmulatorKernel{c.name, text}}, options);
   if (result)
@@ -170,7 +205,8 @@ struct Operand {
   Storage data;
 
   static int32_t pitch(const Side &side, int extent) {
-    return side.access == Access::Async ? (extent + 7) / 8 * 8 + 8 : extent + 3;
+    return side.access == Access::Computed ? extent + 3
+                                           : (extent + 7) / 8 * 8 + 8;
   }
   Operand(DType type, const Side &side, int outer, int k, int batch,
           std::mt19937 &random)
@@ -234,18 +270,44 @@ struct Problem {
     add(pointers[4], out.bytes.size() - byteSize(c.type), "out", true);
     add(pointers[5], (copy.size() - 1) * 4, "copy", true);
 
+    emulator::FusecTensorMap maps[] = {
+        mapOf(a, c.a, s.m, c.tileM),
+        mapOf(b, c.b, s.n, c.tileN / std::max(c.cluster, 1))};
     EmulatorLaunch launch;
     launch.entry = c.name;
+    launch.cluster = std::max(c.cluster, 1);
     launch.grid = {uint32_t((s.m + c.tileM - 1) / c.tileM *
                             ((s.n + c.tileN - 1) / c.tileN) * s.batch),
                    1, 1};
+    // Few enough that each takes several tiles.
+    if (c.isWarpgroup())
+      launch.grid[0] = launch.grid[0] ? 2 : 0;
     launch.threads = c.threads();
     launch.dynamicSharedBytes = c.sharedBytes();
     void *args[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3],
                     &pointers[4], &pointers[5], &s.m,         &s.n,
-                    &s.k,         &s.batch,     a.strides,    b.strides};
+                    &s.k,         &s.batch,     a.strides,    b.strides,
+                    &maps[0],     &maps[1]};
     launch.args = args;
     EXPECT_EQ(llvm::toString(loaded->launch(launch, memory.buffers())), "");
+  }
+
+  /// The tensor map of an operand: contiguous dimension, other one, batch.
+  emulator::FusecTensorMap mapOf(Operand &operand, const Side &side, int outer,
+                                 int tile) {
+    emulator::FusecTensorMap none = {};
+    if (side.access != Access::Tensor)
+      return none;
+    bool alongK = side.order == Order::AlongK;
+    TensorMapArg map;
+    map.dtype = c.type;
+    map.dims = {alongK ? s.k : outer, alongK ? outer : s.k, s.batch};
+    map.strides = {2 * operand.strides[alongK ? 1 : 2], 2 * operand.strides[0]};
+    map.box = {64, uint32_t(alongK ? tile : 64), 1};
+    map.swizzle = 128;
+    llvm::Error error = checkTensorMap(map, int64_t(operand.data.bytes.size()));
+    EXPECT_EQ(llvm::toString(std::move(error)), "");
+    return emulator::makeTensorMap(map, operand.data.bytes.data());
   }
 
   /// Compares both outputs; bounds follow from the arithmetic of the kind.
@@ -290,7 +352,7 @@ struct Problem {
 Shape fit(const KernelCase &c, Shape s) {
   auto up = [](int v) { return (v + 7) / 8 * 8; };
   for (const auto &[side, outer] : {std::pair(c.a, &s.m), std::pair(c.b, &s.n)})
-    if (side.access == Access::Async) {
+    if (side.access != Access::Computed) {
       int &extent = side.order == Order::AlongK ? s.k : *outer;
       extent = up(extent);
     }
@@ -315,13 +377,17 @@ TEST_P(Skeleton, MatchesFloat64) {
   check({1, 1, 1, 1});
   check({3, 5, 7, 1});
   check({16, 8, 16, 1});
-  // No terms: the epilogue gets zeros.
-  check({5, 9, 0, 2});
+  // No terms: the epilogue gets zeros. There is no map of nothing.
+  if (c.a.access != Access::Tensor && c.b.access != Access::Tensor)
+    check({5, 9, 0, 2});
   // Three turns of the ring and an incomplete step.
   check({19, 23, 3 * c.stages * c.tileK + c.tileK / 2 + 1, 1});
   // Exactly as many steps as slots, and one fewer.
   check({9, 11, c.stages * c.tileK, 1});
   check({9, 11, (c.stages - 1) * c.tileK, 1});
+  // Several tiles of a block with more steps than slots.
+  if (c.isWarpgroup())
+    check({3 * c.tileM + 5, c.tileN + 13, 2 * c.stages * c.tileK + 9, 2});
   // More row tiles than one group, the last group incomplete; batches.
   check({2 * c.tileM + 17, c.tileN + 13, 37, 2});
 }

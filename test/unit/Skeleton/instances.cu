@@ -51,3 +51,15 @@ INSTANCE(tf32_gather, 1, Tf32Gather, f32, Computed, AlongK, 1, Computed,
 INSTANCE(fma_kn, 1, Fma, f32, Async, AlongK, 4, Async, AlongOuter, 4)
 INSTANCE(fma_gather, 1, Fma, f32, Computed, AlongK, 1, Computed, AlongOuter, 1)
 INSTANCE(fma_small_nk, 4, FmaSmall, f32, Async, AlongK, 4, Async, AlongK, 4)
+
+#ifdef FUSEC_SM90
+using GroupWide = GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 2>;
+using GroupSquare = GemmWgmmaConfig<GemmKind::BF16, 2, 128, 6, 8, 1, 1>;
+using GroupFlat = GemmWgmmaConfig<GemmKind::BF16, 1, 128, 4, 8, 2, 1>;
+TEST_KERNEL_SM90(group_wide, GroupWide, f16, Tensor, AlongK, 8, Tensor,
+                 AlongOuter, 8)
+TEST_KERNEL_SM90(group_square, GroupSquare, bf16, Async, AlongK, 8, Tensor,
+                 AlongK, 8)
+TEST_KERNEL_SM90(group_flat, GroupFlat, bf16, Async, AlongOuter, 8, Async,
+                 AlongOuter, 8)
+#endif

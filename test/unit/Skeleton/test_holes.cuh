@@ -58,6 +58,10 @@ struct TestHoles {
   static constexpr i32 kVectorB = B::kVector;
   using RowA = TestRow;
   using RowB = TestRow;
+#ifdef FUSEC_SM90
+  using BoxA = GemmBox<A::kOrder, 1, false, true>;
+  using BoxB = GemmBox<B::kOrder, 1, false, true>;
+#endif
   A a;
   B b;
   const f32 *bias;  // [n]
@@ -116,6 +120,7 @@ struct TestHoles {
 
 constexpr GemmAccess Async = GemmAccess::Async;
 constexpr GemmAccess Computed = GemmAccess::Computed;
+constexpr GemmAccess Tensor = GemmAccess::Tensor;
 constexpr GemmOrder AlongK = GemmOrder::KContiguous;
 constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
 
@@ -131,5 +136,22 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
     TestHoles<T, A, B> holes{                                                  \
         {pa, sa, m, k}, {pb, sb, n, k}, bias, scale, out, copy, m, n};         \
     gemm<config>(holes, m, n, k, batch);                                       \
+  }                                                                            \
+  FUSEC_EXPORT(name)
+
+/// The same on warpgroups; the maps of operands that are not Tensor ones are
+/// not looked at.
+#define TEST_KERNEL_SM90(name, config, T, accessA, orderA, vectorA, accessB,   \
+                         orderB, vectorB)                                      \
+  FUSEC_KERNEL_CLUSTER(name, config::kThreads, config::kBlocks,                \
+                       config::kCluster)                                       \
+  (const T *pa, const T *pb, const f32 *bias, const f32 *scale, T *out,        \
+   f32 *copy, i32 m, i32 n, i32 k, i32 batch, TestStrides sa, TestStrides sb,  \
+   FUSEC_TENSOR_MAP(mapA), FUSEC_TENSOR_MAP(mapB)) {                           \
+    using A = TestOperand<T, accessA, orderA, vectorA>;                        \
+    using B = TestOperand<T, accessB, orderB, vectorB>;                        \
+    TestHoles<T, A, B> holes{                                                  \
+        {pa, sa, m, k}, {pb, sb, n, k}, bias, scale, out, copy, m, n};         \
+    gemm_wgmma<config>(holes, mapA, mapB, m, n, k, batch);                     \
   }                                                                            \
   FUSEC_EXPORT(name)

@@ -9,12 +9,13 @@
 
 namespace fusec::cuda {
 
-/// Writes `kernel` as CUDA C++ that calls only the prelude (docs/architecture.md
-/// section 5). The text does not contain the prelude. The entry point is named
-/// after a hash of the text, so equal programs give equal kernels, whatever
-/// their symbol, grid and extents. Deterministic. Fails with a diagnostic on an
-/// op that has no text. A kernel around a contraction skeleton also needs the
-/// skeleton's text after the prelude (Kernel::usesSkeleton).
+/// Writes `kernel` as CUDA C++ that calls only the prelude
+/// (docs/architecture.md section 5). The text does not contain the prelude. The
+/// entry point is named after a hash of the text, so equal programs give equal
+/// kernels, whatever their symbol, grid and extents. Deterministic. Fails with
+/// a diagnostic on an op that has no text. A kernel around a contraction
+/// skeleton also needs the skeleton's text after the prelude
+/// (Kernel::usesSkeleton).
 mlir::FailureOr<runtime::Kernel> emitKernel(simt::KernelOp kernel);
 
 /// One kernel for several thread programs of equal thread counts, side by side.
@@ -40,6 +41,16 @@ struct JointKernel {
 /// needs of their own and are refused with a diagnostic.
 mlir::FailureOr<JointKernel>
 emitJointKernel(llvm::ArrayRef<simt::KernelOp> kernels);
+
+/// A tensor map that a launch passes after all other arguments.
+struct TensorBoxes {
+  /// The kernel argument that is the map's buffer; `map.buffer` is not set.
+  unsigned argument = 0;
+  runtime::TensorMapArg map;
+};
+
+/// The tensor maps of `kernel`, in the order of its last parameters.
+llvm::SmallVector<TensorBoxes> tensorBoxes(simt::KernelOp kernel);
 
 /// Dynamic shared memory that a launch of `kernel` must give, in bytes.
 uint32_t dynamicSharedBytes(simt::KernelOp kernel);

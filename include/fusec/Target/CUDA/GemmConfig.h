@@ -18,6 +18,38 @@ namespace fusec::cuda {
 /// What the main loop computes with; the device headers' enum of that name.
 enum class GemmKind : uint8_t { F16, BF16, TF32, F32 };
 
+/// The main loops: every warp copies and multiplies (gemm_mma.cuh,
+/// gemm_fma.cuh), or warpgroups with roles on sm_90a (gemm_wgmma.cuh).
+enum class GemmLoop : uint8_t { Warp, Warpgroup };
+
+/// An operand that is, for each batch b, a matrix in memory:
+///   element(b, outer, k) = base[outer * outerStride + k * kStride +
+///                               b % split * lowStride + b / split *
+///                               highStride]
+/// with extents `outer` and `k`, beyond which it reads as zero. Strides are in
+/// elements.
+struct GemmMatrix {
+  int64_t outer = 0, k = 0;
+  int64_t outerStride = 0, kStride = 0;
+  /// Batches along each of the two dimensions; a dimension of stride 0 or of
+  /// one batch does not matter.
+  int64_t split = 1, high = 1;
+  int64_t lowStride = 0, highStride = 0;
+
+  /// Whether the copy engine can bring boxes of it: elements of `bytes`,
+  /// contiguous along the outer dimension or along k.
+  bool isBoxable(int64_t bytes, bool isOuter) const;
+  bool hasLow() const { return split > 1 && lowStride != 0; }
+  bool hasHigh() const { return high > 1 && highStride != 0; }
+  /// All fields as numbers, for attributes, and back.
+  std::array<int64_t, 8> toNumbers() const;
+  static GemmMatrix fromNumbers(llvm::ArrayRef<int64_t> numbers);
+};
+
+/// How the operands of a problem reach shared memory, the worse of the two:
+/// element by element, in 16-byte groups, by the copy engine.
+enum class GemmSupply : uint8_t { Computed, Groups, Boxes };
+
 /// The limits of a GPU that bear on the choice. The defaults are an H200's.
 struct GemmDevice {
   /// Multiprocessors.
@@ -25,12 +57,16 @@ struct GemmDevice {
   /// Shared memory that one block may have, and that an SM has, in bytes.
   int64_t sharedPerBlock = 227 * 1024;
   int64_t sharedPerSM = 228 * 1024;
+  /// Has wgmma (sm_90a).
+  bool hasWarpgroups = true;
 };
 
 /// One instantiation of the skeleton; the fields are the parameters of the
-/// device template `GemmConfig`.
+/// device template `GemmConfig`, or of `GemmWgmmaConfig` with the Warpgroup
+/// loop, where warpsM counts the multiplying warps alone.
 struct GemmConfig {
   GemmKind kind = GemmKind::F16;
+  GemmLoop loop = GemmLoop::Warp;
   int64_t tileM = 0, tileN = 0, tileK = 0;
   int64_t warpsM = 0, warpsN = 0;
   int64_t stages = 0;
@@ -40,29 +76,38 @@ struct GemmConfig {
   /// Blocks an SM that registers are to allow (third argument of
   /// FUSEC_KERNEL_MIN).
   int64_t minBlocks = 1;
+  /// Blocks of a cluster, which share B (Warpgroup loop, Boxes only).
+  int64_t cluster = 1;
 
   /// Bytes of one element in shared memory.
   int64_t elementBytes() const;
   /// Threads of a block.
-  int64_t threads() const { return 32 * warpsM * warpsN * warpsK; }
+  int64_t threads() const;
   /// Dynamic shared memory of a block, in bytes.
   int64_t sharedBytes() const;
+  /// Tiles of a problem.
+  int64_t tiles(int64_t m, int64_t n, int64_t batch) const;
   /// Blocks in x for a problem (y = z = 1); 0 means that nothing is launched.
-  int64_t grid(int64_t m, int64_t n, int64_t batch) const;
+  /// With the Warpgroup loop blocks take several tiles: no more than the GPU
+  /// holds at once.
+  int64_t grid(int64_t m, int64_t n, int64_t batch,
+               const GemmDevice &device) const;
   /// The device type, "GemmConfig<GemmKind::F16, 128, 128, 64, 2, 2, 3, 8, 1>".
   std::string deviceType() const;
+  /// The device function to call.
+  const char *deviceFunction() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 10> toNumbers() const;
+  std::array<int64_t, 12> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 
 /// The configuration expected to be fastest for out[batch, m, n] over k.
-/// `computed` says that an operand is a Computed one. The estimate counts
-/// rounds of tiles over the SMs at measured rates
+/// The estimate counts rounds of tiles over the SMs at measured rates
 /// (benchmarks/results/2026-11-29-gemm-mma-sync.md); extents may be 0.
 GemmConfig chooseGemmConfig(GemmKind kind, int64_t m, int64_t n, int64_t k,
-                            int64_t batch, bool computed = false,
+                            int64_t batch,
+                            GemmSupply supply = GemmSupply::Groups,
                             const GemmDevice &device = {});
 
 } // namespace fusec::cuda

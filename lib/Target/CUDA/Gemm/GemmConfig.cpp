@@ -14,6 +14,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace fusec::cuda;
 
@@ -29,6 +30,19 @@ struct Candidate {
   double rate, alone;
 };
 
+// 16-bit operands that the copy engine brings, in clusters of two.
+constexpr Candidate kHalfCluster[] = {
+    {128, 256, 64, 8, 1, 1, 4, 1, 750, 1},
+    {128, 128, 64, 8, 1, 1, 6, 1, 600, 1},
+};
+// Asynchronous 16-bit operands on warpgroups; warpsM are the multiplying warps.
+// Not measured yet but for the first one.
+constexpr Candidate kHalfWarpgroup[] = {
+    {128, 256, 64, 8, 1, 1, 4, 1, 650, 1},
+    {128, 128, 64, 8, 1, 1, 6, 1, 550, 1},
+    {64, 128, 64, 4, 1, 1, 4, 2, 500, 0.7},
+    {64, 64, 64, 4, 1, 1, 6, 2, 350, 0.7},
+};
 // Asynchronous 16-bit operands.
 constexpr Candidate kHalf[] = {
     {128, 256, 64, 2, 4, 1, 3, 1, 379, 1},
@@ -98,7 +112,7 @@ double estimate(const GemmConfig &config, const Candidate &c, int64_t m,
   int64_t resident = std::clamp<int64_t>(
       device.sharedPerSM / (config.sharedBytes() + 1024), 1, config.minBlocks);
   int64_t rounds = llvm::divideCeil(
-      std::max<int64_t>(config.grid(m, n, batch), 1), device.smCount);
+      std::max<int64_t>(config.tiles(m, n, batch), 1), device.smCount);
   int64_t together = std::min(rounds, resident);
   double hidden = config.minBlocks == 1
                       ? c.alone
@@ -115,30 +129,78 @@ double estimate(const GemmConfig &config, const Candidate &c, int64_t m,
 
 } // namespace
 
+std::array<int64_t, 8> GemmMatrix::toNumbers() const {
+  return {outer, k, outerStride, kStride, split, high, lowStride, highStride};
+}
+
+bool GemmMatrix::isBoxable(int64_t bytes, bool isOuter) const {
+  // The copy engine takes strides of whole 16-byte units below 2^40 bytes.
+  auto fits = [&](int64_t stride) {
+    return stride > 0 && stride * bytes % 16 == 0 &&
+           stride < (int64_t(1) << 40) / bytes;
+  };
+  return (isOuter ? outerStride : kStride) == 1 &&
+         fits(isOuter ? kStride : outerStride) && outer > 0 && k > 0 &&
+         (!hasLow() || fits(lowStride)) && (!hasHigh() || fits(highStride));
+}
+
+GemmMatrix GemmMatrix::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
+  assert(numbers.size() == 8 && "as many numbers as toNumbers gives");
+  return {numbers[0], numbers[1], numbers[2], numbers[3],
+          numbers[4], numbers[5], numbers[6], numbers[7]};
+}
+
 int64_t GemmConfig::elementBytes() const {
   return kind == GemmKind::F16 || kind == GemmKind::BF16 ? 2 : 4;
 }
 
+int64_t GemmConfig::threads() const {
+  int64_t producers = loop == GemmLoop::Warpgroup ? 4 : 0;
+  return 32 * (warpsM * warpsN * warpsK + producers);
+}
+
 int64_t GemmConfig::sharedBytes() const {
   int64_t ring = stages * (tileM + tileN) * tileK * elementBytes();
+  if (loop == GemmLoop::Warpgroup)
+    return ring;
   return std::max(ring, warpsK * tileM * tileN * 4);
 }
 
-int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch) const {
+int64_t GemmConfig::tiles(int64_t m, int64_t n, int64_t batch) const {
   return llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) * batch;
+}
+
+int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
+                         const GemmDevice &device) const {
+  if (loop == GemmLoop::Warp)
+    return tiles(m, n, batch);
+  // Whole clusters; of two tiles below each other the second may be empty.
+  int64_t clusters =
+      llvm::divideCeil(m, tileM * cluster) * llvm::divideCeil(n, tileN) * batch;
+  return cluster * std::min(clusters, device.smCount * minBlocks / cluster);
 }
 
 std::string GemmConfig::deviceType() const {
   static constexpr const char *names[] = {"F16", "BF16", "TF32", "F32"};
-  std::string text = "GemmConfig<GemmKind::";
-  text += names[static_cast<unsigned>(kind)];
-  for (int64_t v :
-       {tileM, tileN, tileK, warpsM, warpsN, stages, groupM, warpsK})
-    text += ", " + std::to_string(v);
+  bool isWarpgroup = loop == GemmLoop::Warpgroup;
+  std::string text = isWarpgroup ? "GemmWgmmaConfig" : "GemmConfig";
+  text += std::string("<GemmKind::") + names[static_cast<unsigned>(kind)];
+  auto add = [&](std::initializer_list<int64_t> numbers) {
+    for (int64_t v : numbers)
+      text += ", " + std::to_string(v);
+  };
+  if (isWarpgroup)
+    add({warpsM / 4, tileN, stages, groupM, minBlocks, cluster});
+  else
+    add({tileM, tileN, tileK, warpsM, warpsN, stages, groupM, warpsK});
   return text + ">";
 }
 
-std::array<int64_t, 10> GemmConfig::toNumbers() const {
+const char *GemmConfig::deviceFunction() const {
+  return loop == GemmLoop::Warpgroup ? "gemm_wgmma" : "gemm";
+}
+
+std::array<int64_t, 12> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -148,11 +210,13 @@ std::array<int64_t, 10> GemmConfig::toNumbers() const {
           stages,
           groupM,
           warpsK,
-          minBlocks};
+          minBlocks,
+          static_cast<int64_t>(loop),
+          cluster};
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 10 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 12 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -160,27 +224,40 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.warpsM = numbers[4], config.warpsN = numbers[5];
   config.stages = numbers[6], config.groupM = numbers[7];
   config.warpsK = numbers[8], config.minBlocks = numbers[9];
+  config.loop = static_cast<GemmLoop>(numbers[10]);
+  config.cluster = numbers[11];
   return config;
 }
 
 GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
                                          int64_t k, int64_t batch,
-                                         bool computed,
+                                         GemmSupply supply,
                                          const GemmDevice &device) {
-  llvm::ArrayRef<Candidate> table = candidates(kind, computed);
-  // The smallest configuration fits every device and is the fallback.
-  GemmConfig best = configOf(kind, table.back());
-  double bestTime =
-      estimate(best, table.back(), m, n, k, batch, computed, device);
-  for (const Candidate &c : table.drop_back()) {
-    GemmConfig config = configOf(kind, c);
-    if (config.sharedBytes() > device.sharedPerBlock)
-      continue;
-    double time = estimate(config, c, m, n, k, batch, computed, device);
-    if (time < bestTime) {
+  std::optional<GemmConfig> best;
+  double bestTime = 0;
+  bool computed = supply == GemmSupply::Computed;
+  auto consider = [&](llvm::ArrayRef<Candidate> table, GemmLoop loop,
+                      int64_t cluster) {
+    for (const Candidate &c : table) {
+      GemmConfig config = configOf(kind, c);
+      config.loop = loop;
+      config.cluster = cluster;
+      // The smallest configuration fits every device.
+      bool isFallback = loop == GemmLoop::Warp && &c == &table.back() && !best;
+      if (config.sharedBytes() > device.sharedPerBlock && !isFallback)
+        continue;
+      double time = estimate(config, c, m, n, k, batch, computed, device);
+      if (best && time >= bestTime)
+        continue;
       best = config;
       bestTime = time;
     }
-  }
-  return best;
+  };
+  bool isHalf = kind == GemmKind::F16 || kind == GemmKind::BF16;
+  if (isHalf && supply == GemmSupply::Boxes && device.hasWarpgroups)
+    consider(kHalfCluster, GemmLoop::Warpgroup, 2);
+  if (isHalf && !computed && device.hasWarpgroups)
+    consider(kHalfWarpgroup, GemmLoop::Warpgroup, 1);
+  consider(candidates(kind, computed), GemmLoop::Warp, 1);
+  return *best;
 }

@@ -8,7 +8,7 @@
 //
 // Inclusion order of the skeleton (the files include nothing themselves):
 // prelude, gemm_config, gemm_load, gemm_epilogue, gemm_fragment, gemm_mma,
-// gemm_fma, gemm_entry.
+// gemm_fma, gemm_wgmma (where the prelude of sm_90a is there), gemm_entry.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_GEMM_CONFIG_CUH
 #define FUSEC_GEMM_CONFIG_CUH
@@ -20,8 +20,9 @@
 enum class GemmKind : u8 { F16, BF16, TF32, F32 };
 
 /// How an operand reaches shared memory. Async: 16-byte groups copied unchanged
-/// from memory. Computed: the hole returns elements.
-enum class GemmAccess : u8 { Async, Computed };
+/// from memory. Computed: the hole returns elements. Tensor: boxes of a tensor
+/// map, copied by the copy engine (gemm_wgmma.cuh only).
+enum class GemmAccess : u8 { Async, Computed, Tensor };
 
 /// Which dimension of an operand is contiguous in shared memory and walked by
 /// neighbouring lanes: k, or the outer one (m for A, n for B).
@@ -48,6 +49,43 @@ struct GemmElement<GemmKind::BF16> {
   using Type = bf16;
 };
 
+/// The position of a tile element in shared memory. A tile is kept line by
+/// line (a line: TileK elements of one row, or the outer extent at one k);
+/// 16-byte groups of a line are permuted by XOR so that the eight lines that an
+/// ldmatrix reads at once fall into different banks.
+template <class Element, GemmOrder Order, i32 Span>
+struct GemmLayout {
+  static constexpr i32 kGroup = 16 / i32(sizeof(Element));
+  static constexpr i32 kGroups = Span / kGroup;
+  /// Elements from one line to the next, and lines after which the XOR term
+  /// repeats.
+  static constexpr i32 kPitch = Span;
+  static constexpr i32 kPeriod = 8;
+
+  /// The XOR term of a line.
+  FUSEC_DEVICE i32 phase(i32 line) {
+    // 4-byte elements cannot be transposed by ldmatrix; single-word reads of
+    // four neighbouring lines and eight columns need pairs of groups apart.
+    if constexpr (sizeof(Element) == 4 && Order == GemmOrder::OuterContiguous &&
+                  kGroups >= 8)
+      return (line & 3) << 1;
+    else if constexpr (kGroups >= 8)
+      return line & 7;
+    else if constexpr (kGroups == 4)
+      return (line >> 1) & 3;
+    else if constexpr (kGroups == 2)
+      return (line >> 2) & 1;
+    else
+      return 0;
+  }
+
+  /// Element index of `along` on `line`, relative to the tile's start.
+  FUSEC_DEVICE i32 index(i32 line, i32 along) {
+    i32 group = (along / kGroup) ^ phase(line);
+    return line * Span + group * kGroup + along % kGroup;
+  }
+};
+
 /// One instantiation of the skeleton. A CTA of 32 * WarpsM * WarpsN * WarpsK
 /// threads makes a TileM x TileN tile, TileK of k a step, through a ring of
 /// `Stages` tiles. GroupM row tiles are walked together so that neighbouring
@@ -68,8 +106,13 @@ struct GemmConfig {
   static constexpr i32 kGroupM = GroupM;
   static constexpr i32 kWarpsK = WarpsK;
   static constexpr i32 kThreads = 32 * WarpsM * WarpsN * WarpsK;
+  /// Threads that move operands to shared memory: all.
+  static constexpr i32 kLoadThreads = kThreads;
   /// Elements of one 16-byte group.
   static constexpr i32 kGroup = 16 / i32(sizeof(Element));
+  /// How lines of `Span` elements lie in shared memory.
+  template <GemmOrder Order, i32 Span>
+  using Layout = GemmLayout<Element, Order, Span>;
   /// One slot of the ring: the A tile, then the B tile, in elements.
   static constexpr i32 kSlotA = TileM * TileK;
   static constexpr i32 kSlot = (TileM + TileN) * TileK;
@@ -95,41 +138,6 @@ struct GemmConfig {
                     : (WarpsK == 1 && TileM % (16 * WarpsM) == 0 &&
                        TileN % (16 * WarpsN) == 0 && TileK >= 4 * kGroup),
                 "a warp's tile does not divide the CTA's tile");
-};
-
-/// The position of a tile element in shared memory. A tile is kept line by
-/// line (a line: TileK elements of one row, or the outer extent at one k);
-/// 16-byte groups of a line are permuted by XOR so that the eight lines that an
-/// ldmatrix reads at once fall into different banks.
-template <class Element, GemmOrder Order, i32 Span>
-struct GemmLayout {
-  static constexpr i32 kGroup = 16 / i32(sizeof(Element));
-  static constexpr i32 kGroups = Span / kGroup;
-  /// Lines after which the XOR term repeats.
-  static constexpr i32 kPeriod = 8;
-
-  /// The XOR term of a line.
-  FUSEC_DEVICE i32 phase(i32 line) {
-    // 4-byte elements cannot be transposed by ldmatrix; single-word reads of
-    // four neighbouring lines and eight columns need pairs of groups apart.
-    if constexpr (sizeof(Element) == 4 && Order == GemmOrder::OuterContiguous &&
-                  kGroups >= 8)
-      return (line & 3) << 1;
-    else if constexpr (kGroups >= 8)
-      return line & 7;
-    else if constexpr (kGroups == 4)
-      return (line >> 1) & 3;
-    else if constexpr (kGroups == 2)
-      return (line >> 2) & 1;
-    else
-      return 0;
-  }
-
-  /// Element index of `along` on `line`, relative to the tile's start.
-  FUSEC_DEVICE i32 index(i32 line, i32 along) {
-    i32 group = (along / kGroup) ^ phase(line);
-    return line * Span + group * kGroup + along % kGroup;
-  }
 };
 
 #endif // FUSEC_GEMM_CONFIG_CUH

@@ -121,7 +121,7 @@ FUSEC_DEVICE void gemm_fma(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
   static_assert(Config::kKind == GemmKind::F32, "gemm_fma computes in f32");
   FUSEC_SHARED_DYN(f32, ring);
 
-  GemmTile tile = gemmTile<Config>(m, n);
+  GemmTile tile = gemmTile<Config>(cta_x(), m, n);
   GemmPipeline<Config, Holes> pipeline;
   GemmThread<Config, Holes> state;
   pipeline.begin(holes, tile.batch, tile.m0, tile.n0);

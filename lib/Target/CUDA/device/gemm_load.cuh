@@ -79,15 +79,15 @@ struct GemmLoader {
   /// Elements of a shared-memory line and number of lines.
   static constexpr i32 kSpan = kAlongK ? Config::kTileK : Tile;
   static constexpr i32 kLines = kAlongK ? Tile : Config::kTileK;
-  using Layout = GemmLayout<Element, Side::kOrder, kSpan>;
+  using Layout = typename Config::template Layout<Side::kOrder, kSpan>;
 
   /// Elements of a call, calls of a line, of a tile and of a thread.
   static constexpr i32 kVector = Side::vector(Config::kGroup);
   static constexpr i32 kPerLine = kSpan / kVector;
   static constexpr i32 kCalls = kPerLine * kLines;
   static constexpr i32 kPasses =
-      (kCalls + Config::kThreads - 1) / Config::kThreads;
-  static constexpr bool kPartial = kCalls % Config::kThreads != 0;
+      (kCalls + Config::kLoadThreads - 1) / Config::kLoadThreads;
+  static constexpr bool kPartial = kCalls % Config::kLoadThreads != 0;
   static_assert(kVector >= 1 && Config::kGroup % kVector == 0 &&
                     kSpan % Config::kGroup == 0,
                 "a call moves a divisor of a 16-byte group");
@@ -95,8 +95,8 @@ struct GemmLoader {
   /// When a pass covers whole lines, every call of a thread has the same place
   /// within its line; when it covers a multiple of the swizzle's period, also
   /// the same permutation, and the passes differ by constants only.
-  static constexpr bool kWholeLines = Config::kThreads % kPerLine == 0;
-  static constexpr i32 kLineStep = Config::kThreads / kPerLine;
+  static constexpr bool kWholeLines = Config::kLoadThreads % kPerLine == 0;
+  static constexpr i32 kLineStep = Config::kLoadThreads / kPerLine;
   static constexpr bool kSamePhase =
       kWholeLines && kLineStep % Layout::kPeriod == 0;
 
@@ -104,10 +104,10 @@ struct GemmLoader {
   /// there are too many of them (then they are prepared where they are used).
   static constexpr i32 kRows = kAlongK       ? kPasses
                                : kWholeLines ? 1
-                                             : kPerLine / Config::kThreads;
+                                             : kPerLine / Config::kLoadThreads;
   static constexpr i32 kMaxRowBytes = 128;
   static constexpr bool kKeepRows = kRows * i32(sizeof(Row)) <= kMaxRowBytes;
-  static_assert(kWholeLines || kPerLine % Config::kThreads == 0,
+  static_assert(kWholeLines || kPerLine % Config::kLoadThreads == 0,
                 "threads and calls of a line are powers of two");
 
   Row rows[kKeepRows ? kRows : 1];
@@ -120,16 +120,16 @@ struct GemmLoader {
 
   FUSEC_METHOD i32 line(i32 pass) const {
     return kWholeLines ? line0 + pass * kLineStep
-                       : pass / (kPerLine / Config::kThreads);
+                       : pass / (kPerLine / Config::kLoadThreads);
   }
   FUSEC_METHOD i32 along(i32 pass) const {
     return kWholeLines ? along0
-                       : along0 + pass % (kPerLine / Config::kThreads) *
-                                      Config::kThreads * kVector;
+                       : along0 + pass % (kPerLine / Config::kLoadThreads) *
+                                      Config::kLoadThreads * kVector;
   }
   /// Where a call's elements lie in the tile.
   FUSEC_METHOD i32 place(i32 pass) const {
-    return kSamePhase ? place0 + pass * kLineStep * kSpan
+    return kSamePhase ? place0 + pass * kLineStep * Layout::kPitch
                       : Layout::index(line(pass), along(pass));
   }
   FUSEC_METHOD i32 outerOf(i32 pass) const {
@@ -139,7 +139,7 @@ struct GemmLoader {
     return kAlongK ? along(pass) : line(pass);
   }
   FUSEC_DEVICE bool inside(i32 pass) {
-    return !kPartial || pass * Config::kThreads + tid() < kCalls;
+    return !kPartial || pass * Config::kLoadThreads + tid() < kCalls;
   }
 
   /// Prepares for the tile whose first outer coordinate is `outer`.
@@ -242,15 +242,15 @@ struct GemmTile {
   i32 n0;
 };
 
-/// Maps the linear CTA number to a tile: batches outermost, then groups of
-/// GroupM row tiles, then column tiles, then the rows of the group.
+/// Maps a tile number to a tile: batches outermost, then groups of GroupM row
+/// tiles, then column tiles, then the rows of the group.
 template <class Config>
-FUSEC_DEVICE GemmTile gemmTile(i32 m, i32 n) {
+FUSEC_DEVICE GemmTile gemmTile(i32 number, i32 m, i32 n) {
   i32 tilesM = (m + Config::kTileM - 1) / Config::kTileM;
   i32 tilesN = (n + Config::kTileN - 1) / Config::kTileN;
   i32 perBatch = tilesM * tilesN;
-  i32 batch = cta_x() / perBatch;
-  i32 id = cta_x() % perBatch;
+  i32 batch = number / perBatch;
+  i32 id = number % perBatch;
   i32 perGroup = Config::kGroupM * tilesN;
   i32 first = id / perGroup * Config::kGroupM;
   i32 rows =

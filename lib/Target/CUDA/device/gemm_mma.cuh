@@ -117,7 +117,7 @@ FUSEC_DEVICE void gemm_mma(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
   FUSEC_SHARED_DYN(f16, halves);
   FUSEC_SHARED_DYN(f32, staged);
 
-  GemmTile tile = gemmTile<Config>(m, n);
+  GemmTile tile = gemmTile<Config>(cta_x(), m, n);
   GemmPipeline<Config, Holes> pipeline;
   GemmWarp<Config, Holes> state;
   pipeline.begin(holes, tile.batch, tile.m0, tile.n0);

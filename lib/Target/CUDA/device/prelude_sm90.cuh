@@ -25,6 +25,8 @@
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_PRELUDE_SM90_CUH
 #define FUSEC_PRELUDE_SM90_CUH
+/// Headers that build on this one ask for it.
+#define FUSEC_SM90 1
 
 /// A kernel that is launched with clusters of `cluster` blocks
 /// (Kernel::cluster), with registers for at least `blocks` blocks on an SM.

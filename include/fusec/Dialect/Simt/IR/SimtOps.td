@@ -112,7 +112,8 @@ def Simt_ContractOp : Simt_Op<"contract", [AttrSizedOperandSegments]> {
   let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k,
                        Optional<Simt_Buffer>:$lhsBase, Optional<Simt_Buffer>:$rhsBase,
                        TypeAttr:$elementType, DenseI64ArrayAttr:$config,
-                       I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter);
+                       I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter,
+                       OptionalAttr<DenseI64ArrayAttr>:$lhsMatrix, OptionalAttr<DenseI64ArrayAttr>:$rhsMatrix);
   let regions = (region SizedRegion<1>:$lhs, SizedRegion<1>:$rhs, SizedRegion<1>:$epilogue);
   let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType
     (`lhsBase` $lhsBase^ `:` type($lhsBase))? (`rhsBase` $rhsBase^ `:` type($rhsBase))? attr-dict

@@ -196,12 +196,15 @@ def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {
     - `epilogue` (b, m, n : index, acc : tile of 8 f32) stores the results of
       columns n .. n + 7 itself; n is a multiple of 8 and inside, the others may
       be past the end.
-    `config` are the fields of fusec::cuda::GemmConfig.
+    `config` are the fields of fusec::cuda::GemmConfig. `lhsMatrix` and
+    `rhsMatrix` (fusec::cuda::GemmMatrix) say that an operand with a base is a
+    whole strided matrix for each batch: what its hole yields, as numbers.
   }];
   let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k,
                        Optional<Tile_Buffer>:$lhsBase, Optional<Tile_Buffer>:$rhsBase,
                        TypeAttr:$elementType, DenseI64ArrayAttr:$config,
-                       I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter);
+                       I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter,
+                       OptionalAttr<DenseI64ArrayAttr>:$lhsMatrix, OptionalAttr<DenseI64ArrayAttr>:$rhsMatrix);
   let regions = (region SizedRegion<1>:$lhs, SizedRegion<1>:$rhs, SizedRegion<1>:$epilogue);
   let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType
     (`lhsBase` $lhsBase^ `:` type($lhsBase))? (`rhsBase` $rhsBase^ `:` type($rhsBase))? attr-dict

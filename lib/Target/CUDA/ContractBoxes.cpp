@@ -1,0 +1,68 @@
+//===- ContractBoxes.cpp - operands that the copy engine brings -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ContractBoxes.h"
+#include "fusec/Target/CUDA/CudaEmitter.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::cuda;
+
+std::optional<GemmMatrix> cuda::boxedMatrix(simt::ContractOp op, bool isLhs) {
+  GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
+  Value base = isLhs ? op.getLhsBase() : op.getRhsBase();
+  std::optional<llvm::ArrayRef<int64_t>> numbers =
+      isLhs ? op.getLhsMatrix() : op.getRhsMatrix();
+  if (config.loop != GemmLoop::Warpgroup || !base || !numbers)
+    return std::nullopt;
+  GemmMatrix matrix = GemmMatrix::fromNumbers(*numbers);
+  bool isOuter = isLhs ? op.getLhsOuter() : op.getRhsOuter();
+  if (!matrix.isBoxable(config.elementBytes(), isOuter))
+    return std::nullopt;
+  return matrix;
+}
+
+/// The map of one operand: the contiguous dimension first; a box is 128 bytes
+/// of it by the tile's extent along the other one.
+static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
+                           const GemmMatrix &matrix) {
+  GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
+  bool isOuter = isLhs ? op.getLhsOuter() : op.getRhsOuter();
+  int64_t tile = isLhs ? config.tileM : config.tileN / config.cluster;
+  int64_t bytes = config.elementBytes();
+  TensorBoxes result;
+  Value base = isLhs ? op.getLhsBase() : op.getRhsBase();
+  result.argument = cast<BlockArgument>(base).getArgNumber();
+  runtime::TensorMapArg &map = result.map;
+  map.dtype = config.kind == GemmKind::F16 ? DType::F16 : DType::BF16;
+  map.swizzle = 128;
+  map.l2Promotion = 256;
+  auto add = [&](int64_t size, int64_t box, int64_t stride) {
+    if (!map.dims.empty())
+      map.strides.push_back(stride * bytes);
+    map.dims.push_back(size);
+    map.box.push_back(uint32_t(box));
+  };
+  int64_t inner = 128 / bytes;
+  if (isOuter) {
+    add(matrix.outer, inner, 1);
+    add(matrix.k, config.tileK, matrix.kStride);
+  } else {
+    add(matrix.k, inner, 1);
+    add(matrix.outer, tile, matrix.outerStride);
+  }
+  if (matrix.hasLow())
+    add(matrix.split, 1, matrix.lowStride);
+  if (matrix.hasHigh())
+    add(matrix.high, 1, matrix.highStride);
+  return result;
+}
+
+SmallVector<TensorBoxes> cuda::tensorBoxes(simt::KernelOp kernel) {
+  SmallVector<TensorBoxes> result;
+  for (auto op : kernel.getBody().front().getOps<simt::ContractOp>())
+    for (bool isLhs : {true, false})
+      if (std::optional<GemmMatrix> matrix = boxedMatrix(op, isLhs))
+        result.push_back(boxesOf(op, isLhs, *matrix));
+  return result;
+}

@@ -1,0 +1,23 @@
+//===- ContractBoxes.h - operands that the copy engine brings ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_TARGET_CUDA_CONTRACTBOXES_H
+#define FUSEC_LIB_TARGET_CUDA_CONTRACTBOXES_H
+
+#include "fusec/Dialect/Simt/IR/Simt.h"
+#include "fusec/Target/CUDA/GemmConfig.h"
+
+#include <optional>
+
+namespace fusec::cuda {
+
+/// The matrix of A or B of `op` if its boxes come by tensor map: the Warpgroup
+/// loop, and strides that the copy engine can do.
+std::optional<GemmMatrix> boxedMatrix(simt::ContractOp op, bool isLhs);
+
+/// Names of the kernel parameters that are the tensor maps of A and B.
+inline constexpr const char *kMapNames[] = {"mapA", "mapB"};
+
+} // namespace fusec::cuda
+
+#endif // FUSEC_LIB_TARGET_CUDA_CONTRACTBOXES_H

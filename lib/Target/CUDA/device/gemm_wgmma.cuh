@@ -1,0 +1,423 @@
+//===- gemm_wgmma.cuh - the main loop of Hopper -----------------*- CUDA
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Warpgroups with roles around a ring of slots, each with two barriers:
+//   the producer waits until a slot is empty and fills it from the operand
+//     holes, the steps of one tile after the other, as far ahead as the ring
+//     allows, also while consumers are in the epilogue;
+//   consumers (64 rows each) wait until a slot is full, issue the products of
+//     the step, and give back the slot before it when its products are done.
+// A CTA stays for many tiles. Accumulators never pass through shared memory:
+// four lanes exchange pairs until each has eight consecutive n of a row, which
+// is what the epilogue hole wants.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_GEMM_WGMMA_CUH
+#define FUSEC_GEMM_WGMMA_CUH
+#ifdef FUSEC_SM90
+
+/// Panels of 128 bytes a line as the 128-byte swizzle of wgmma has them: along
+/// k a line is a row of the tile; along the outer dimension a panel of 64 rows
+/// has a line for each k.
+template <class Element, GemmOrder Order, i32 TileK>
+struct GemmPanel {
+  static constexpr i32 kGroup = 16 / i32(sizeof(Element));
+  static constexpr i32 kPitch = 128 / i32(sizeof(Element));
+  static constexpr i32 kPeriod = 8;
+
+  FUSEC_DEVICE i32 index(i32 line, i32 along) {
+    i32 panel = along / kPitch * (TileK * kPitch);
+    i32 group = along % kPitch / kGroup ^ line & 7;
+    return panel + line * kPitch + group * kGroup + along % kGroup;
+  }
+};
+
+/// One instantiation: a CTA of one producing and `Consumers` multiplying
+/// warpgroups makes tiles of 64 * Consumers x TileN, 128 bytes of k a step.
+/// Blocks CTAs share an SM. The CTAs of a cluster have tiles one below the
+/// other; each brings a part of B and copies it to all (Tensor operands only).
+template <GemmKind Kind, i32 Consumers, i32 TileN, i32 Stages, i32 GroupM,
+          i32 Blocks, i32 Cluster>
+struct GemmWgmmaConfig {
+  using Element = typename GemmElement<Kind>::Type;
+  static constexpr GemmKind kKind = Kind;
+  static constexpr i32 kConsumers = Consumers;
+  static constexpr i32 kTileM = 64 * Consumers;
+  static constexpr i32 kTileN = TileN;
+  static constexpr i32 kTileK = 128 / i32(sizeof(Element));
+  static constexpr i32 kStages = Stages;
+  static constexpr i32 kGroupM = GroupM;
+  static constexpr i32 kBlocks = Blocks;
+  static constexpr i32 kCluster = Cluster;
+  static constexpr i32 kLoadThreads = 128;
+  static constexpr i32 kThreads = 128 * (Consumers + 1);
+  static constexpr i32 kGroup = 16 / i32(sizeof(Element));
+  template <GemmOrder Order, i32 Span>
+  using Layout = GemmPanel<Element, Order, kTileK>;
+  static constexpr i32 kSlotA = kTileM * kTileK;
+  static constexpr i32 kSlot = (kTileM + kTileN) * kTileK;
+  static constexpr i32 kSharedBytes = Stages * kSlot * i32(sizeof(Element));
+  /// Registers of a producing and of a multiplying thread: what is left of
+  /// 64 Ki, as the kernel starts with the same number for all.
+  static constexpr bool kMoveRegisters = Blocks == 1 && Consumers == 2;
+
+  static_assert(Kind == GemmKind::F16 || Kind == GemmKind::BF16,
+                "wgmma takes 16-bit elements in either order");
+  static_assert(TileN % (64 * Cluster) == 0 && TileN <= 256,
+                "panels are 64 wide");
+  static_assert(Stages >= 3, "two slots are under way");
+};
+
+/// A place in the ring and the phase of its barriers.
+template <i32 Stages>
+struct GemmTurn {
+  i32 slot;
+  i32 parity;
+  FUSEC_METHOD void next() {
+    bool wraps = slot + 1 == Stages;
+    slot = wraps ? 0 : slot + 1;
+    parity ^= wraps ? 1 : 0;
+  }
+};
+
+/// The tiles of a CTA and the k steps of each; sums without terms are one step
+/// of zeros.
+template <class Config>
+struct GemmWork {
+  /// The tiles of a cluster, one below the other, are one to the numbering.
+  struct Together {
+    static constexpr i32 kTileM = Config::kTileM * Config::kCluster;
+    static constexpr i32 kTileN = Config::kTileN;
+    static constexpr i32 kGroupM = Config::kGroupM;
+  };
+  i32 rank;
+  i32 tiles;
+  i32 steps;
+  i32 m;
+  i32 n;
+  FUSEC_METHOD void begin(i32 rows, i32 columns, i32 k, i32 batch) {
+    rank = 0;
+    if constexpr (Config::kCluster > 1)
+      rank = cluster_rank();
+    m = rows;
+    n = columns;
+    tiles = (m + Together::kTileM - 1) / Together::kTileM *
+            ((n + Together::kTileN - 1) / Together::kTileN) * batch;
+    steps = k > 0 ? (k + Config::kTileK - 1) / Config::kTileK : 1;
+  }
+  FUSEC_METHOD i32 first() const { return cta_x() / Config::kCluster; }
+  FUSEC_METHOD i32 stride() const { return ncta_x() / Config::kCluster; }
+  FUSEC_METHOD GemmTile tile(i32 number) const {
+    GemmTile result = gemmTile<Together>(number, m, n);
+    result.m0 += rank * Config::kTileM;
+    return result;
+  }
+};
+
+/// Stands for the tensor map of an operand that has none.
+struct GemmNoMap {};
+
+/// The coordinates of a Tensor operand beside outer and k: batch % Split, then
+/// batch / Split, where the map has these dimensions.
+template <GemmOrder Order, i32 Split, bool HasLow, bool HasHigh>
+struct GemmBox {
+  static constexpr bool kAlongK = Order == GemmOrder::KContiguous;
+
+  /// To ring[at..] of this block, or of all `Copies` blocks of the cluster.
+  template <i32 Copies, class Ring, class Map>
+  FUSEC_DEVICE void load(Ring ring, i32 at, const Map &map,
+                         FUSEC_SHARED_PTR(FusecMbarrier) full, i32 slot,
+                         i32 batch, i32 outer, i32 k) {
+    i32 c0 = kAlongK ? k : outer;
+    i32 c1 = kAlongK ? outer : k;
+    i32 low = batch % Split;
+    i32 high = batch / Split;
+    if constexpr (Copies > 1) {
+      constexpr u32 kMask = (1u << Copies) - 1;
+      if constexpr (HasLow && HasHigh)
+        tma_load_multicast_4d(ring, at, map, full, slot, kMask, c0, c1, low,
+                              high);
+      else if constexpr (HasLow || HasHigh)
+        tma_load_multicast_3d(ring, at, map, full, slot, kMask, c0, c1,
+                              HasLow ? low : high);
+      else
+        tma_load_multicast_2d(ring, at, map, full, slot, kMask, c0, c1);
+    } else {
+      if constexpr (HasLow && HasHigh)
+        tma_load_4d(ring, at, map, full, slot, c0, c1, low, high);
+      else if constexpr (HasLow || HasHigh)
+        tma_load_3d(ring, at, map, full, slot, c0, c1, HasLow ? low : high);
+      else
+        tma_load_2d(ring, at, map, full, slot, c0, c1);
+    }
+  }
+};
+
+/// Brings one operand's part of each step: as the base loop does, or as boxes,
+/// of which each of `Copies` blocks copies its share to all.
+template <class Config, class Holes, class Side, class Box, i32 Tile,
+          i32 Copies, bool IsTensor>
+struct GemmFeed : GemmLoader<Config, Holes, Side, Tile> {
+  using Base = GemmLoader<Config, Holes, Side, Tile>;
+  static constexpr i32 kBytes = 0;
+  template <class Ring, class Map>
+  FUSEC_METHOD void fetch(const Holes &holes, i32 k0, Ring ring, i32 at,
+                          const Map &, FUSEC_SHARED_PTR(FusecMbarrier), i32) {
+    Base::fetch(holes, k0, ring, at);
+  }
+};
+
+template <class Config, class Holes, class Side, class Box, i32 Tile,
+          i32 Copies>
+struct GemmFeed<Config, Holes, Side, Box, Tile, Copies, true> {
+  static constexpr i32 kBytes = Tile * 128;
+  i32 batch;
+  i32 outer;
+  i32 rank;
+  FUSEC_METHOD void begin(const Holes &, i32 b, i32 o) {
+    batch = b;
+    outer = o;
+    rank = 0;
+    if constexpr (Copies > 1)
+      rank = cluster_rank();
+  }
+  template <class Ring, class Map>
+  FUSEC_METHOD void fetch(const Holes &, i32 k0, Ring ring, i32 at,
+                          const Map &map, FUSEC_SHARED_PTR(FusecMbarrier) full,
+                          i32 slot) {
+    if (tid() != 0)
+      return;
+    constexpr i32 kPart = Tile / Copies;
+    constexpr i32 kRows = Box::kAlongK ? kPart : 64;
+    FUSEC_UNROLL
+    for (i32 row = 0; row < kPart; row += kRows) {
+      i32 o = rank * kPart + row;
+      Box::template load<Copies>(ring, at + o * Config::kTileK, map, full, slot,
+                                 batch, outer + o, k0);
+    }
+  }
+  template <class Ring>
+  FUSEC_METHOD void commit(Ring, i32) const {}
+};
+
+/// What fills the ring.
+template <class Config, class Holes>
+struct GemmFeeds {
+  static constexpr bool kTensorA = Holes::kAccessA == GemmAccess::Tensor;
+  static constexpr bool kTensorB = Holes::kAccessB == GemmAccess::Tensor;
+  /// One thread suffices.
+  static constexpr bool kTensors = kTensorA && kTensorB;
+  using A = GemmFeed<Config, Holes, GemmSideA<Holes>, typename Holes::BoxA,
+                     Config::kTileM, 1, kTensorA>;
+  using B = GemmFeed<Config, Holes, GemmSideB<Holes>, typename Holes::BoxB,
+                     Config::kTileN, Config::kCluster, kTensorB>;
+  static_assert(kTensors || Config::kCluster == 1,
+                "clusters share what the copy engine brings");
+  static constexpr i32 kBytes = A::kBytes + B::kBytes;
+  /// Arrivals that fill a slot, beside the bytes.
+  static constexpr i32 kArrivals = kTensors ? 1 : Config::kLoadThreads;
+};
+
+/// Fills the ring. Copies by threads of `kLag` steps are under way; a step is
+/// published when this thread's part has arrived and is visible to wgmma.
+/// Boxes are counted by the slot's barrier itself.
+template <class Config, class Holes, class Ring, class MapA, class MapB>
+FUSEC_DEVICE void gemmProduce(const Holes &holes, const MapA &mapA,
+                              const MapB &mapB, Ring ring,
+                              FUSEC_SHARED_PTR(FusecMbarrier) full,
+                              FUSEC_SHARED_PTR(FusecMbarrier) empty,
+                              const GemmWork<Config> &work) {
+  using Feeds = GemmFeeds<Config, Holes>;
+  constexpr i32 kLag = Feeds::kTensors ? 0 : Config::kStages - 2;
+  typename Feeds::A a;
+  typename Feeds::B b;
+  GemmTurn<Config::kStages> turn{0, 1};
+  i32 published = 0;
+  i32 lag = 0;
+  for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
+    GemmTile tile = work.tile(t);
+    a.begin(holes, tile.batch, tile.m0);
+    b.begin(holes, tile.batch, tile.n0);
+    for (i32 s = 0; s < work.steps; ++s) {
+      i32 k0 = s * Config::kTileK;
+      i32 base = turn.slot * Config::kSlot;
+      mbar_wait(empty, turn.slot, turn.parity);
+      if constexpr (Feeds::kTensors)
+        mbar_arrive_expect(full, turn.slot, Feeds::kBytes);
+      else if (Feeds::kBytes > 0 && tid() == 0)
+        mbar_expect(full, turn.slot, Feeds::kBytes);
+      a.fetch(holes, k0, ring, base, mapA, full, turn.slot);
+      b.fetch(holes, k0, ring, base + Config::kSlotA, mapB, full, turn.slot);
+      if constexpr (!Feeds::kTensors) {
+        cp_async_commit();
+        a.commit(ring, base);
+        b.commit(ring, base + Config::kSlotA);
+        if (lag < kLag) {
+          ++lag;
+        } else {
+          cp_async_wait<kLag>();
+          fence_proxy_async();
+          mbar_arrive(full, published);
+          published = published + 1 == Config::kStages ? 0 : published + 1;
+        }
+      }
+      turn.next();
+    }
+  }
+  if constexpr (!Feeds::kTensors) {
+    cp_async_wait<0>();
+    fence_proxy_async();
+    for (; lag > 0; --lag) {
+      mbar_arrive(full, published);
+      published = published + 1 == Config::kStages ? 0 : published + 1;
+    }
+  }
+}
+
+/// The operands of a warpgroup as wgmma names them.
+template <class Config, GemmOrder Order>
+struct GemmDescriptor {
+  static constexpr bool kAlongK = Order == GemmOrder::KContiguous;
+  static constexpr i32 kLine = 128;
+  /// Bytes from one product's k to the next one's.
+  static constexpr i32 kStep = kAlongK ? 32 : 16 * kLine;
+  template <class Ring>
+  FUSEC_DEVICE u64 make(Ring ring, i32 element) {
+    constexpr i32 kPanel = Config::kTileK * kLine;
+    return wgmma_desc<128>(ring, element, kAlongK ? 16 : kPanel, 8 * kLine);
+  }
+};
+
+/// Hands the accumulators to the epilogue hole. Of a block of 8 columns a lane
+/// has 2 (of rows l / 4 and l / 4 + 8); four lanes exchange four blocks.
+template <class Config, class Holes, i32 R>
+FUSEC_DEVICE void gemmHandOver(const Holes &holes, const f32 (&acc)[R],
+                               GemmTile tile, i32 row, i32 m, i32 n) {
+  i32 quad = lane() & 3;
+  FUSEC_UNROLL
+  for (i32 c = 0; c < Config::kTileN / 32; ++c)
+    FUSEC_UNROLL
+  for (i32 half = 0; half < 2; ++half) {
+    f32 v[8];
+    FUSEC_UNROLL
+    for (i32 j = 0; j < 4; ++j) {
+      v[2 * j] = acc[16 * c + 4 * j + 2 * half];
+      v[2 * j + 1] = acc[16 * c + 4 * j + 2 * half + 1];
+    }
+    FUSEC_UNROLL
+    for (i32 s = 1; s <= 2; s *= 2)
+      FUSEC_UNROLL
+    for (i32 j = 0; j < 4; ++j)
+      if ((j & s) == 0)
+        FUSEC_UNROLL
+    for (i32 e = 0; e < 2; ++e) {
+      f32 low = v[2 * j + e];
+      f32 high = v[2 * (j + s) + e];
+      bool isHigh = (quad & s) != 0;
+      f32 other = shfl_xor(isHigh ? low : high, s);
+      v[2 * j + e] = isHigh ? other : low;
+      v[2 * (j + s) + e] = isHigh ? high : other;
+    }
+    i32 column = tile.n0 + 32 * c + 8 * quad;
+    i32 place = row + 8 * half;
+    if (place < m && column < n) {
+      i32 left = n - column;
+      holes.epilogue(tile.batch, place, column, v, left < 8 ? left : 8);
+    }
+  }
+}
+
+/// Gives a slot back to the producers that fill it.
+template <class Config>
+FUSEC_DEVICE void gemmRelease(FUSEC_SHARED_PTR(FusecMbarrier) empty, i32 slot) {
+  if constexpr (Config::kCluster > 1) {
+    if (lane() < Config::kCluster)
+      mbar_arrive_remote(empty, slot, lane());
+  } else if (lane() == 0) {
+    mbar_arrive(empty, slot);
+  }
+}
+
+/// Multiplies what the producer brings; `group` is the warpgroup's 64 rows.
+template <class Config, class Holes, class Ring>
+FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
+                              FUSEC_SHARED_PTR(FusecMbarrier) full,
+                              FUSEC_SHARED_PTR(FusecMbarrier) empty,
+                              const GemmWork<Config> &work, i32 group) {
+  using Element = typename Config::Element;
+  using A = GemmDescriptor<Config, Holes::kOrderA>;
+  using B = GemmDescriptor<Config, Holes::kOrderB>;
+  GemmTurn<Config::kStages> turn{0, 0};
+  for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
+    GemmTile tile = work.tile(t);
+    f32 acc[Config::kTileN / 2];
+    i32 last = 0;
+    for (i32 s = 0; s < work.steps; ++s) {
+      mbar_wait(full, turn.slot, turn.parity);
+      i32 base = turn.slot * Config::kSlot;
+      u64 a = A::make(ring, base + group * (64 * Config::kTileK));
+      u64 b = B::make(ring, base + Config::kSlotA);
+      wgmma_fence();
+      FUSEC_UNROLL
+      for (i32 i = 0; i < 4; ++i)
+        wgmma<Element, Element, !A::kAlongK, !B::kAlongK>(
+            acc, wgmma_advance(a, i * A::kStep), wgmma_advance(b, i * B::kStep),
+            s > 0 || i > 0);
+      wgmma_commit();
+      wgmma_wait<1>();
+      if (s > 0)
+        gemmRelease<Config>(empty, last);
+      last = turn.slot;
+      turn.next();
+    }
+    wgmma_wait<0>(acc);
+    gemmRelease<Config>(empty, last);
+    i32 row = tile.m0 + group * 64 + warp() % 4 * 16 + (lane() >> 2);
+    gemmHandOver<Config>(holes, acc, tile, row, work.m, work.n);
+  }
+}
+
+/// The CTA's part of the contraction; meaning as for gemm_mma. A Tensor operand
+/// has a tensor map (dimensions: the contiguous one of outer and k, the other
+/// one, then those of its box), others GemmNoMap.
+/// Launch: Config::kThreads threads, Config::kSharedBytes dynamic shared bytes,
+/// any number of clusters in x; as many as the GPU holds is best, and none if
+/// there are no results.
+template <class Config, class Holes, class MapA, class MapB>
+FUSEC_DEVICE void gemm_wgmma(const Holes &holes, const MapA &mapA,
+                             const MapB &mapB, i32 m, i32 n, i32 k, i32 batch) {
+  using Element = typename Config::Element;
+  using Feeds = GemmFeeds<Config, Holes>;
+  FUSEC_SHARED_DYN(Element, ring);
+  FUSEC_MBARRIERS(full, Config::kStages);
+  FUSEC_MBARRIERS(empty, Config::kStages);
+  if (tid() == 0) {
+    for (i32 s = 0; s < Config::kStages; ++s) {
+      mbar_init(full, s, Feeds::kArrivals);
+      mbar_init(empty, s, 4 * Config::kConsumers * Config::kCluster);
+    }
+    mbar_init_fence();
+  }
+  if constexpr (Config::kCluster > 1)
+    cluster_sync();
+  else
+    bar();
+  GemmWork<Config> work;
+  work.begin(m, n, k, batch);
+  if (warp() < 4) {
+    if constexpr (Config::kMoveRegisters)
+      setmaxnreg_dec<Feeds::kTensors ? 56 : 72>();
+    if (!Feeds::kTensors || tid() == 0)
+      gemmProduce<Config>(holes, mapA, mapB, ring, full, empty, work);
+  } else {
+    if constexpr (Config::kMoveRegisters)
+      setmaxnreg_inc<Feeds::kTensors ? 224 : 216>();
+    gemmConsume<Config>(holes, ring, full, empty, work, warp() / 4 - 1);
+  }
+  // A block stays while others may still copy to it or give slots back.
+  if constexpr (Config::kCluster > 1)
+    cluster_sync();
+}
+
+#endif // FUSEC_SM90
+#endif // FUSEC_GEMM_WGMMA_CUH

@@ -200,7 +200,13 @@ void Worker::reportDeadlock() {
                         .str();
     if (state->together > 1)
       detail += formatv(" of block {0}", party.first->block->at[0]).str();
-    detail += " " + party.what;
+    llvm::StringRef what = party.what;
+    // "waits", "polls": of several threads without the s.
+    auto [verb, rest] = what.split(' ');
+    if (party.first != party.last && verb.consume_back("s"))
+      detail += (" " + verb + " " + rest).str();
+    else
+      detail += (" " + what).str();
   }
   if (more)
     detail += formatv("; and {0} more threads wait", more).str();

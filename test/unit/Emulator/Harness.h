@@ -66,6 +66,9 @@ public:
     return *this;
   }
 
+  /// Takes the last argument away.
+  void dropLast() { args.pop_back(); }
+
   llvm::Error launch(uint32_t blocks, uint32_t threads,
                      uint32_t dynamicShared = 0) {
     EmulatorLaunch launch;

@@ -7,13 +7,22 @@
 #include "Harness.h"
 
 #include "fusec/Embedded/AllNames.h"
+#include "fusec/Embedded/AllNamesSm90.h"
 #include "fusec/Embedded/PreludeCuda.h"
+#include "fusec/Embedded/PreludeSm90.h"
+#include "fusec/Embedded/Sm90Kernels.h"
 
 #include <dlfcn.h>
 
 using namespace fusec::runtime;
 
 namespace {
+
+/// Every name of both preludes for Hopper.
+std::string sm90Names() {
+  return std::string(fusec::embedded::kSm90Kernels) +
+         fusec::embedded::kAllNamesSm90;
+}
 
 class Compilers : public testing::TestWithParam<const char *> {};
 
@@ -26,6 +35,26 @@ TEST_P(Compilers, TakeEveryName) {
         {EmulatorKernel{"k_numbers", fusec::embedded::kAllNames}}, options);
     if (module) {
       EXPECT_EQ((*module)->maxThreads("k_numbers"), 64u);
+      continue;
+    }
+    std::string message = llvm::toString(module.takeError());
+    if (message.find("was not found") != std::string::npos)
+      GTEST_SKIP() << message;
+    ADD_FAILURE() << message;
+  }
+}
+
+TEST_P(Compilers, TakeEveryNameOfSm90) {
+  EmulatorCompileOptions options;
+  options.compiler = GetParam();
+  options.sm90 = true;
+  std::string text = sm90Names();
+  for (bool checks : {true, false}) {
+    options.checks = checks;
+    auto module = EmulatorModule::compile(
+        {EmulatorKernel{"k_names_sm90", text}}, options);
+    if (module) {
+      EXPECT_EQ((*module)->maxThreads("k_names_sm90"), 128u);
       continue;
     }
     std::string message = llvm::toString(module.takeError());
@@ -85,6 +114,16 @@ TEST(Nvrtc, TakesEveryName) {
       std::string(fusec::embedded::kPreludeCuda) + fusec::embedded::kAllNames;
   for (const char *architecture : {"-arch=sm_80", "-arch=sm_90a"})
     EXPECT_EQ(nvrtc.compile(source, architecture), "");
+}
+
+TEST(Nvrtc, TakesEveryNameOfSm90) {
+  Nvrtc nvrtc;
+  if (!nvrtc)
+    GTEST_SKIP() << "NVRTC is not installed";
+  EXPECT_EQ(nvrtc.compile(std::string(fusec::embedded::kPreludeCuda) +
+                              fusec::embedded::kPreludeSm90 + sm90Names(),
+                          "-arch=sm_90a"),
+            "");
 }
 
 } // namespace

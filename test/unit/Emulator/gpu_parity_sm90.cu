@@ -1,0 +1,149 @@
+//===- gpu_parity_sm90.cu - Hopper's prelude on a GPU -----------*- CUDA
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Not part of the build: a program for a machine with a Hopper GPU,
+//   nvcc -std=c++17 -fmad=false -gencode=arch=compute_90a,code=sm_90a
+//     test/unit/Emulator/gpu_parity_sm90.cu lib/Runtime/Emulator/Numbers.cpp
+//     -o gpu_parity_sm90
+// that runs the cases of sm90_cases.h, as the emulator's tests do, and compares
+// every byte. Exits with 1 if one differs.
+//===----------------------------------------------------------------------===//
+#include "../../../lib/Target/CUDA/device/prelude_cuda.cuh"
+#include "../../../lib/Target/CUDA/device/prelude_sm90.cuh"
+
+#include "sm90_kernels.cuh"
+
+#include "sm90_cases.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+static void check(cudaError_t code, const char *what) {
+  if (code == cudaSuccess)
+    return;
+  printf("%s: %s\n", what, cudaGetErrorString(code));
+  exit(2);
+}
+
+#define KERNEL(name) {#name, (const void *)name}
+static const struct {
+  const char *name;
+  const void *function;
+} kKernels[] = {KERNEL(k_mbarrier),  KERNEL(k_cluster),  KERNEL(k_flow),
+                KERNEL(k_bulk),      KERNEL(k_tensor1),  KERNEL(k_tensor2),
+                KERNEL(k_tensor3),   KERNEL(k_tensor4),  KERNEL(k_tensor5),
+                KERNEL(k_multicast), KERNEL(k_stmatrix), KERNEL(k_named),
+                KERNEL(k_packed),    KERNEL(k_grid),     KERNEL(k_wgmma0),
+                KERNEL(k_wgmma1),    KERNEL(k_wgmma2),   KERNEL(k_wgmma3),
+                KERNEL(k_wgmma4),    KERNEL(k_wgmma5),   KERNEL(k_wgmma6),
+                KERNEL(k_wgmma7),    KERNEL(k_wgmma8),   KERNEL(k_wgmma9),
+                KERNEL(k_wgmma10),   KERNEL(k_wgmma11),  KERNEL(k_wgmma12),
+                KERNEL(k_wgmma13),   KERNEL(k_wgmma14),  KERNEL(k_wgmma15),
+                KERNEL(k_wgmma16),   KERNEL(k_wgmma17)};
+
+static FusecTensorMap encode(const sm90::Map &map, void *address) {
+  using Encode = int (*)(FusecTensorMap *, int, unsigned, void *,
+                         const uint64_t *, const uint64_t *, const uint32_t *,
+                         const uint32_t *, int, int, int, int);
+  void *function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
+                                         12000, cudaEnableDefault, &found),
+        "cudaGetDriverEntryPointByVersion");
+  // CUtensorMapDataType.
+  const int types[] = {0, 2, 7, 6, 9};
+  std::vector<uint64_t> dims(map.dims.begin(), map.dims.end());
+  std::vector<uint64_t> strides(map.strides.begin(), map.strides.end());
+  std::vector<uint32_t> steps = map.steps;
+  steps.resize(dims.size(), 1);
+  strides.push_back(0);
+  int swizzle = map.swizzle == 128 ? 3 : (int)(map.swizzle / 32);
+  FusecTensorMap result;
+  int code = ((Encode)function)(
+      &result, types[map.type], (unsigned)dims.size(), address, dims.data(),
+      strides.data(), map.box.data(), steps.data(), 0, swizzle, 2, map.nan);
+  if (code != 0) {
+    printf("cuTensorMapEncodeTiled: code %d\n", code);
+    exit(2);
+  }
+  return result;
+}
+
+static bool run(const sm90::Case &test) {
+  const void *function = nullptr;
+  for (const auto &kernel : kKernels)
+    if (test.kernel == kernel.name)
+      function = kernel.function;
+  std::vector<void *> memory;
+  for (const sm90::Buffer &buffer : test.buffers) {
+    void *data = nullptr;
+    check(cudaMalloc(&data, buffer.bytes.size()), "cudaMalloc");
+    check(cudaMemcpy(data, buffer.bytes.data(), buffer.bytes.size(),
+                     cudaMemcpyHostToDevice),
+          "cudaMemcpy");
+    memory.push_back(data);
+  }
+  std::vector<FusecTensorMap> maps;
+  std::vector<int32_t> integers;
+  maps.reserve(test.args.size());
+  integers.reserve(test.args.size());
+  std::vector<void *> args;
+  for (const sm90::Arg &arg : test.args) {
+    if (arg.kind == sm90::Arg::Tensor) {
+      maps.push_back(encode(arg.map, memory[arg.buffer]));
+      args.push_back(&maps.back());
+    } else if (arg.kind == sm90::Arg::Int) {
+      integers.push_back(arg.value);
+      args.push_back(&integers.back());
+    } else {
+      args.push_back(&memory[arg.buffer]);
+    }
+  }
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attributes[2] = {};
+  config.gridDim = dim3(test.blocks);
+  config.blockDim = dim3(test.threads);
+  config.attrs = attributes;
+  if (test.cluster > 1) {
+    attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+    attributes[config.numAttrs++].val.clusterDim = {test.cluster, 1, 1};
+  }
+  if (test.cooperative) {
+    attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
+    attributes[config.numAttrs++].val.cooperative = 1;
+  }
+  check(cudaLaunchKernelExC(&config, function, args.data()), "launch");
+  check(cudaDeviceSynchronize(), test.name.c_str());
+  bool fine = true;
+  for (size_t b = 0; b < memory.size(); ++b) {
+    const sm90::Buffer &buffer = test.buffers[b];
+    if (buffer.isOutput) {
+      sm90::Bytes got(buffer.bytes.size());
+      check(
+          cudaMemcpy(got.data(), memory[b], got.size(), cudaMemcpyDeviceToHost),
+          "cudaMemcpy");
+      size_t wrong = 0;
+      for (size_t i = 0; i < got.size(); ++i)
+        if (got[i] != buffer.expected[i] && ++wrong <= 4)
+          printf("  byte %zu: got %d, expected %d\n", i, got[i],
+                 buffer.expected[i]);
+      if (wrong)
+        printf("FAILED %s: %zu of %zu bytes\n", test.name.c_str(), wrong,
+               got.size());
+      fine &= wrong == 0;
+    }
+    check(cudaFree(memory[b]), "cudaFree");
+  }
+  return fine;
+}
+
+int main() {
+  int failures = 0, count = 0;
+  for (const sm90::Case &test : sm90::allCases()) {
+    failures += !run(test);
+    ++count;
+  }
+  printf("%d cases, %d failures\n", count, failures);
+  return failures != 0;
+}

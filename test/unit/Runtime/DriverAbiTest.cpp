@@ -50,6 +50,21 @@ static_assert(int(cuda::kMaxDynamicSharedBytes) ==
 static_assert(int(cuda::kNonPortableClusterAllowed) ==
               CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
 
+static_assert(LaunchAttribute::kCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+static_assert(int(cuda::kTensorU8) == CU_TENSOR_MAP_DATA_TYPE_UINT8);
+static_assert(int(cuda::kTensorU16) == CU_TENSOR_MAP_DATA_TYPE_UINT16);
+static_assert(int(cuda::kTensorU32) == CU_TENSOR_MAP_DATA_TYPE_UINT32);
+static_assert(int(cuda::kTensorI32) == CU_TENSOR_MAP_DATA_TYPE_INT32);
+static_assert(int(cuda::kTensorU64) == CU_TENSOR_MAP_DATA_TYPE_UINT64);
+static_assert(int(cuda::kTensorI64) == CU_TENSOR_MAP_DATA_TYPE_INT64);
+static_assert(int(cuda::kTensorF16) == CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+static_assert(int(cuda::kTensorF32) == CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
+static_assert(int(cuda::kTensorF64) == CU_TENSOR_MAP_DATA_TYPE_FLOAT64);
+static_assert(int(cuda::kTensorBF16) == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+static_assert(CU_TENSOR_MAP_SWIZZLE_128B == 3);
+static_assert(CU_TENSOR_MAP_L2_PROMOTION_L2_256B == 3);
+static_assert(CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA == 1);
+static_assert(kTensorMapBytes == sizeof(CUtensorMap));
 static_assert(LaunchAttribute::kClusterDimension ==
               CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute));

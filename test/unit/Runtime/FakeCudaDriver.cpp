@@ -230,10 +230,38 @@ FAKE int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
 FAKE int cuLaunchKernelEx(const fusec::runtime::cuda::LaunchConfig *config,
                           void *function, void **args, void **) {
   LOCK;
-  bool cluster = config->attributeCount == 1 && config->attributes[0].id == 4;
-  return record(function, config->grid, config->block[0], config->sharedBytes,
-                cluster ? config->attributes[0].cluster[0] : 0, config->stream,
-                args);
+  unsigned cluster = 0;
+  bool cooperative = false;
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    if (config->attributes[i].id == 4)
+      cluster = config->attributes[i].cluster[0];
+    if (config->attributes[i].id == 2)
+      cooperative = config->attributes[i].cooperative;
+  }
+  int code = record(function, config->grid, config->block[0],
+                    config->sharedBytes, cluster, config->stream, args);
+  state.launches.back().cooperative = cooperative;
+  return code;
+}
+// The map holds the numbers it was made from, as far as they fit.
+FAKE int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank,
+                                void *address, const uint64_t *dims,
+                                const uint64_t *strides, const unsigned *box,
+                                const unsigned *steps, int interleave,
+                                int swizzle, int promotion, int fill) {
+  LOCK;
+  ++state.tensorMaps;
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0)
+    return 1;
+  map[0] = reinterpret_cast<uint64_t>(address);
+  map[1] = uint64_t(type) | uint64_t(rank) << 8 | uint64_t(interleave) << 16 |
+           uint64_t(swizzle) << 24 | uint64_t(promotion) << 32 |
+           uint64_t(fill) << 40;
+  map[2] = dims[0] | dims[rank - 1] << 32;
+  map[3] = rank > 1 ? strides[rank - 2] : 0;
+  map[4] = box[0] | uint64_t(box[rank - 1]) << 32;
+  map[5] = steps[0] | uint64_t(steps[rank - 1]) << 32;
+  return 0; // needs no context
 }
 FAKE int cuStreamCreate(void **stream, unsigned flags) {
   LOCK;
@@ -361,6 +389,8 @@ FAKE int cuGraphKernelNodeSetAttribute(
   LOCK;
   if (id == 4)
     static_cast<Node *>(node)->launch.cluster = value->cluster[0];
+  if (id == 2)
+    static_cast<Node *>(node)->launch.cooperative = value->cooperative;
   return checked("cuGraphKernelNodeSetAttribute");
 }
 FAKE int cuGraphInstantiateWithFlags(void **exec, void *graph,
@@ -386,9 +416,10 @@ FAKE int cuGraphExecKernelNodeSetParams_v2(
   auto *exec = static_cast<FakeExec *>(handle);
   for (size_t i = 0; i < exec->nodes.size(); ++i)
     if (exec->graph->nodes[i].get() == node) {
-      unsigned cluster = exec->nodes[i].launch.cluster;
+      FakeLaunch before = exec->nodes[i].launch;
       exec->nodes[i].launch = launchOf(*params);
-      exec->nodes[i].launch.cluster = cluster;
+      exec->nodes[i].launch.cluster = before.cluster;
+      exec->nodes[i].launch.cooperative = before.cooperative;
       ++state.graphUpdates;
       return checked("cuGraphExecKernelNodeSetParams");
     }

@@ -26,6 +26,7 @@ struct FakeLaunch {
   unsigned block, shared, cluster;
   void *stream;
   std::vector<uint64_t> args;
+  bool cooperative = false;
 };
 
 /// The fake's whole state; one per process. Its functions hold `mutex`.
@@ -47,6 +48,7 @@ struct FakeCuda {
   std::vector<std::unique_ptr<FakeFunction>> functions;
   int retained = 0, pushes = 0, allocations = 0, modules = 0, modulesLoaded = 0;
   int streams = 0, synchronizations = 0;
+  int tensorMaps = 0;
 };
 
 extern "C" FakeCuda *fakeCuda();

@@ -66,6 +66,64 @@ protected:
 };
 } // namespace
 
+// Maps follow the pointers, in launches and in graphs, and are made anew only
+// when a pointer changes; cooperative launches say so.
+TEST_F(FakeCudaTest, BindsTensorMaps) {
+  fake.argCount = 1;
+  TensorMapArg map;
+  map.buffer = input(0);
+  map.byteOffset = 16;
+  map.dtype = DType::BF16;
+  map.dims = {8, 3};
+  map.strides = {32};
+  map.box = {8, 2};
+  map.steps = {1, 2};
+  map.swizzle = 64;
+  map.fill = TensorMapArg::Fill::Nan;
+  Program program;
+  program.inputs = {{"in", DType::BF16, {64}}};
+  program.outputs = {{"out", DType::F32, {10}}};
+  std::string source =
+      "struct __align__(64) Map { unsigned long long words[16]; };\n"
+      "extern \"C\" __global__ void __launch_bounds__(64) "
+      "mapped(const __grid_constant__ Map map, float *a) { a[0] = 0; }\n";
+  program.kernels = {{"mapped", source, 64}};
+  program.kernels[0].usesSm90 = true;
+  program.kernels[0].cooperative = true;
+  for (int i = 0; i < 3; ++i)
+    program.steps.push_back(Launch{0, {1, 1, 1}, 0, {map, output(0)}});
+  auto loaded = llvm::cantFail(Executable::create(program, device));
+  Buffer in = llvm::cantFail(Buffer::allocate(device, 512));
+  Buffer out = llvm::cantFail(Buffer::allocate(device, 40));
+  for (bool replay : {false, true}) {
+    ContextOptions options;
+    options.replay = replay;
+    auto context = llvm::cantFail(ExecutionContext::create(loaded, options));
+    for (int64_t offset : {0, 0, 256}) {
+      int before = fake.tensorMaps;
+      bool isNew = offset != 0 || fake.launches.empty();
+      fake.launches.clear();
+      auto *data = static_cast<std::byte *>(in.data()) + offset;
+      ASSERT_EQ(text(context->run({data}, {out.data()}, nullptr)), "");
+      ASSERT_EQ(fake.launches.size(), 3u);
+      for (const FakeLaunch &launch : fake.launches) {
+        EXPECT_EQ(launch.args[0], reinterpret_cast<uint64_t>(data + 16));
+        EXPECT_TRUE(launch.cooperative);
+        EXPECT_EQ(launch.cluster, 0u);
+      }
+      EXPECT_EQ(fake.tensorMaps, before + (isNew ? 3 : 0));
+    }
+    fake.launches.clear();
+  }
+  alignas(64) uint64_t words[16];
+  ASSERT_EQ(text(device->encodeTensorMap(map, in.data(), words)), "");
+  EXPECT_EQ(words[1], 9u | 2u << 8 | 2u << 24 | 2ull << 32 | 1ull << 40);
+  EXPECT_EQ(words[2], 8u | 3ull << 32);
+  EXPECT_EQ(words[3], 32u);
+  EXPECT_EQ(words[4], 8u | 2ull << 32);
+  EXPECT_EQ(words[5], 1u | 2ull << 32);
+}
+
 TEST_F(FakeCudaTest, LaunchesAsTheProgramSays) {
   auto loaded = llvm::cantFail(Executable::create(twoLaunches(), device));
   auto context = llvm::cantFail(ExecutionContext::create(loaded));

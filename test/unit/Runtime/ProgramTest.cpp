@@ -111,6 +111,95 @@ TEST(VerifyProgram, ChecksTables) {
             "step 0: kernel 'k0': a table of 4096 fields exceeds 32764 bytes");
 }
 
+TEST(VerifyProgram, ChecksTensorMaps) {
+  auto with = [](auto change, bool sm90 = true) {
+    return broken([&](Program &p) {
+      p.inputs[0] = {"in", DType::F32, {1000}};
+      TensorMapArg map;
+      map.buffer = input(0);
+      map.dims = {20, 10, 5};
+      map.strides = {80, 800};
+      map.box = {8, 4, 2};
+      change(map);
+      p.kernels[0].usesSm90 = sm90;
+      launch(p, 0).args.push_back(map);
+    });
+  };
+  const std::string start = "step 0: kernel 'k0': ";
+  auto expect = [&](auto change, const char *message) {
+    EXPECT_EQ(with(change), *message ? start + "tensor map: " + message : "");
+  };
+  using Map = TensorMapArg;
+  expect([](Map &) {}, "");
+  EXPECT_EQ(with([](Map &) {}, false),
+            start + "a tensor map for a kernel that does not use sm_90a");
+  EXPECT_EQ(with([](Map &m) { m.buffer = input(7); }),
+            "step 0: input 7 does not exist, there are 1");
+  expect([](Map &m) { m.dims.clear(); }, "expected 1 to 5 dimensions, found 0");
+  expect([](Map &m) { m.strides.pop_back(); },
+         "expected 2 strides and a box and steps of 3 dimensions, found 1, 3 "
+         "and 0");
+  expect([](Map &m) { m.dims[1] = 0; },
+         "dimension 1: expected 1 to 2^32 elements, found 0");
+  expect([](Map &m) { m.box[2] = 257; },
+         "dimension 2: expected a box of 1 to 256 elements, found 257");
+  expect([](Map &m) { m.steps = {2, 1, 1}; },
+         "dimension 0: expected a step of 1 to 1, found 2");
+  expect([](Map &m) { m.steps = {1, 1, 8}; }, "");
+  expect([](Map &m) { m.steps = {1, 9, 1}; },
+         "dimension 1: expected a step of 1 to 8, found 9");
+  expect([](Map &m) { m.strides[0] = 84; },
+         "dimension 1: expected a stride below 2^40 bytes in steps of 16, "
+         "found 84");
+  expect([](Map &m) { m.strides[1] = int64_t(1) << 40; },
+         "dimension 2: expected a stride below 2^40 bytes in steps of 16, "
+         "found 1099511627776");
+  expect([](Map &m) { m.box[0] = 5; },
+         "expected rows of a box in steps of 16 bytes, found 20");
+  expect([](Map &m) { m.swizzle = 32; }, "");
+  expect([](Map &m) { m.swizzle = 32, m.box[0] = 12; },
+         "expected a swizzle of 0, 32, 64 or 128 bytes that holds a row of 48 "
+         "bytes, found 32");
+  expect([](Map &m) { m.swizzle = 16; },
+         "expected a swizzle of 0, 32, 64 or 128 bytes that holds a row of 32 "
+         "bytes, found 16");
+  expect([](Map &m) { m.l2Promotion = 32; },
+         "expected an L2 promotion of 0, 64, 128 or 256 bytes, found 32");
+  expect([](Map &m) { m.dtype = DType::I32, m.fill = Map::Fill::Nan; },
+         "expected a type of 16 bits or more with a NaN, found i32");
+  expect([](Map &m) { m.dims[2] = 6; },
+         "a region from byte 0 that does not fit the buffer of 4000 bytes in "
+         "steps of 16");
+  expect([](Map &m) { m.byteOffset = 8; },
+         "a region from byte 8 that does not fit the buffer of 4000 bytes in "
+         "steps of 16");
+  expect([](Map &m) { m.byteOffset = -16; },
+         "a region from byte -16 that does not fit the buffer of 4000 bytes in "
+         "steps of 16");
+  expect(
+      [](Map &m) {
+        m.dims = {20, int64_t(1) << 32, int64_t(1) << 32},
+        m.strides = {80, int64_t(1) << 39};
+      },
+      "a region from byte 0 that does not fit the buffer of 4000 bytes in "
+      "steps of 16");
+}
+
+// A temporary that only a tensor map names lives as long as the launch.
+TEST(Workspace, SeesBuffersInTensorMaps) {
+  Program p = twoKernelProgram();
+  p.temporaries.push_back({400, -1});
+  TensorMapArg map;
+  map.buffer = temporary(1);
+  map.dims = {100};
+  map.box = {4};
+  p.kernels[0].usesSm90 = true;
+  launch(p, 0).args.push_back(map);
+  ASSERT_EQ(text(planWorkspace(p)), "");
+  EXPECT_NE(p.temporaries[0].offset, p.temporaries[1].offset);
+  EXPECT_EQ(text(verifyProgram(p)), "");
+}
+
 // A temporary that only a table names lives as long as the launch.
 TEST(Workspace, SeesBuffersInTables) {
   Program p = twoKernelProgram();

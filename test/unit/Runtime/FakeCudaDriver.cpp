@@ -261,7 +261,7 @@ FAKE int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank,
   map[3] = rank > 1 ? strides[rank - 2] : 0;
   map[4] = box[0] | uint64_t(box[rank - 1]) << 32;
   map[5] = steps[0] | uint64_t(steps[rank - 1]) << 32;
-  return 0; // needs no context
+  return checked("cuTensorMapEncodeTiled");
 }
 FAKE int cuStreamCreate(void **stream, unsigned flags) {
   LOCK;

@@ -102,8 +102,10 @@ TEST(GemmConfig, MeetsTheConstraintsOfTheDeviceTemplate) {
             device.hasWarpgroups = hasWarpgroups;
             GemmConfig c = chooseGemmConfig(kind, m, n, 512, 1, supply, device);
             EXPECT_TRUE(hasWarpgroups || c.loop == GemmLoop::Warp);
-            for (int64_t v : {c.tileM, c.tileN, c.tileK, c.warpsM, c.warpsN})
+            for (int64_t v : {c.tileM, c.tileK, c.warpsM, c.warpsN})
               EXPECT_EQ(v & (v - 1), 0) << c.deviceType();
+            if (c.loop == GemmLoop::Warp)
+              EXPECT_EQ(c.tileN & (c.tileN - 1), 0) << c.deviceType();
             if (kind == GemmKind::F32) {
               EXPECT_TRUE(c.tileM == 16 * c.warpsM || c.tileM == 32 * c.warpsM);
               EXPECT_TRUE(c.tileN == 32 * c.warpsN || c.tileN == 64 * c.warpsN);

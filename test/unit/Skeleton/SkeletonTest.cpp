@@ -104,6 +104,8 @@ const KernelCase kCases[] = {
      tensorOuter, 1, 1},
     {"wg_mk", "BF16", DType::BF16, 64, 64, 64, 4, 1, 4, 1, tensorOuter, tensorK,
      1, 1},
+    {"wg_192", "F16", DType::F16, 128, 192, 64, 8, 1, 3, 8, tensorK,
+     tensorOuter, 1, 1},
     {"wg_groups", "F16", DType::F16, 64, 128, 64, 4, 1, 4, 8, asyncK,
      asyncOuter, 1, 1},
     {"wg_mixed", "F16", DType::F16, 128, 64, 64, 8, 1, 4, 8, asyncOuter,

@@ -32,16 +32,17 @@ struct Candidate {
 
 // 16-bit operands that the copy engine brings, in clusters of two.
 constexpr Candidate kHalfCluster[] = {
-    {128, 256, 64, 8, 1, 1, 4, 1, 750, 1},
-    {128, 128, 64, 8, 1, 1, 6, 1, 600, 1},
+    {128, 256, 64, 8, 1, 1, 4, 1, 800, 1},
+    {128, 128, 64, 8, 1, 1, 6, 1, 540, 1},
 };
 // Asynchronous 16-bit operands on warpgroups; warpsM are the multiplying warps.
-// Not measured yet but for the first one.
+// benchmarks/results/2026-11-29-gemm-wgmma.md.
 constexpr Candidate kHalfWarpgroup[] = {
-    {128, 256, 64, 8, 1, 1, 4, 1, 650, 1},
-    {128, 128, 64, 8, 1, 1, 6, 1, 550, 1},
-    {64, 128, 64, 4, 1, 1, 4, 2, 500, 0.7},
-    {64, 64, 64, 4, 1, 1, 6, 2, 350, 0.7},
+    {128, 256, 64, 8, 1, 1, 4, 1, 640, 1},
+    {128, 192, 64, 8, 1, 1, 5, 1, 610, 1},
+    {128, 128, 64, 8, 1, 1, 6, 1, 520, 1},
+    {64, 128, 64, 4, 1, 1, 4, 2, 540, 0.7},
+    {64, 64, 64, 4, 1, 1, 6, 2, 400, 0.7},
 };
 // Asynchronous 16-bit operands.
 constexpr Candidate kHalf[] = {

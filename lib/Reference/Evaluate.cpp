@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Reference/Evaluate.h"
 #include "Kernel.h"
+#include "LastUses.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Reference/Attributes.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -106,24 +107,6 @@ private:
   int64_t &live;
   llvm::DenseMap<Value, TensorRef> tensors;
 };
-
-/// For each op of `block`, the values of the block that nothing after it needs.
-llvm::DenseMap<Operation *, SmallVector<Value>> lastUses(Block &block) {
-  llvm::DenseMap<Value, Operation *> last;
-  for (Operation &op : block) {
-    for (Value result : op.getResults())
-      last[result] = &op;
-    op.walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        if (operand.getParentBlock() == &block)
-          last[operand] = &op;
-    });
-  }
-  llvm::DenseMap<Operation *, SmallVector<Value>> dying;
-  for (auto [value, op] : last)
-    dying[op].push_back(value);
-  return dying;
-}
 
 /// True if `tensor` is a value of `type`; dynamic dimensions take any size.
 bool fits(const Tensor &tensor, Type type) {

@@ -1,0 +1,168 @@
+//===- BoundsTest.cpp - what right results may be -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Reference/Bounds.h"
+#include "ReferenceTestUtils.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace fusec;
+using namespace fusec::reference;
+using namespace fusec::reference::test;
+
+static const double kInf = HUGE_VAL, kNan = NAN;
+
+static std::vector<Bounds> boundsOf(Graph &graph,
+                                    llvm::ArrayRef<HostTensor> arguments) {
+  auto bounds = evaluateBounds(graph.function(), arguments);
+  if (!bounds) {
+    ADD_FAILURE() << llvm::toString(bounds.takeError());
+    return {};
+  }
+  return std::move(*bounds);
+}
+
+/// Bounds of one op of f32 vectors of one size.
+static Bounds boundsOf(llvm::StringRef op,
+                       std::vector<std::vector<double>> arguments) {
+  std::vector<std::string> types;
+  std::vector<HostTensor> tensors;
+  for (const std::vector<double> &values : arguments) {
+    int64_t size = values.size();
+    types.push_back(typeText(DType::F32, {size}));
+    tensors.push_back(reals(DType::F32, {size}, values));
+  }
+  Graph graph(types, types[0], (op + " : " + types[0]).str());
+  return boundsOf(graph, tensors)[0];
+}
+
+TEST(Bounds, ExistForEveryPrimitiveOp) {
+  mlir::MLIRContext context;
+  context.loadDialect<graph::GraphDialect>();
+  int64_t rules = 0;
+  for (mlir::RegisteredOperationName name : context.getRegisteredOperations()) {
+    if (!mlir::isa<graph::GraphDialect>(name.getDialect()) ||
+        name.hasInterface<graph::CompositeOpInterface>() ||
+        name.hasTrait<mlir::OpTrait::IsTerminator>())
+      continue;
+    EXPECT_TRUE(hasBoundRule(name)) << name.getStringRef().str();
+    ++rules;
+  }
+  EXPECT_GT(rules, 70);
+}
+
+TEST(Bounds, RoundedOpsOfExactOperandsHaveOneValue) {
+  Bounds sum =
+      boundsOf("graph.add %0, %1", {{0.1, 1, -kInf}, {0.2, 0x1p-40, 1}});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(sum.low[i], sum.high[i]) << i;
+  EXPECT_EQ(sum.low[0], double(0.1f + 0.2f));
+  EXPECT_EQ(sum.low[1], 1);
+}
+
+TEST(Bounds, NanAndInfinitiesAreExact) {
+  Bounds b = boundsOf("graph.sub %0, %1",
+                      {{kInf, kInf, kNan, 3e38}, {kInf, 1, 1, -3e38}});
+  EXPECT_TRUE(std::isnan(b.low[0]) && std::isnan(b.high[0]));
+  EXPECT_EQ(b.low[1], kInf);
+  EXPECT_TRUE(std::isnan(b.low[2]));
+  EXPECT_EQ(b.low[3], kInf);
+}
+
+TEST(Bounds, FunctionsMayBeOffByFourUnits) {
+  Bounds b = boundsOf("graph.exp %0", {{1, 0, -kInf, 89}});
+  double e = std::exp(1.0), unit = 0x1p-22; // of numbers in [2, 4)
+  EXPECT_LE(b.low[0], e - 3 * unit);
+  EXPECT_GE(b.low[0], e - 7 * unit);
+  EXPECT_GE(b.high[0], e + 3 * unit);
+  EXPECT_EQ(b.high[2], 0);
+  EXPECT_EQ(b.low[3], kInf);
+}
+
+TEST(Bounds, PolesStepsAndDomainsAreUnknown) {
+  const char *text = "func.func @f(%x: tensor<3xf32>) -> (tensor<3xf32>, "
+                     "tensor<3xi1>, tensor<3xf32>) {\n"
+                     "  %s = graph.sin %x : tensor<3xf32>\n"
+                     "  %z = graph.sub %s, %s : tensor<3xf32>\n"
+                     "  %d = graph.div %x, %z : tensor<3xf32>\n"
+                     "  %c = graph.compare lt %z, %s : tensor<3xf32>\n"
+                     "  %l = graph.log %z : tensor<3xf32>\n"
+                     "  return %d, %c, %l : tensor<3xf32>, tensor<3xi1>, "
+                     "tensor<3xf32>\n}\n";
+  Graph graph(text);
+  auto b = boundsOf(graph, {reals(DType::F32, {3}, {1, 0x1p-126, 0})});
+  ASSERT_EQ(b.size(), 3u);
+  EXPECT_TRUE(b[0].isUnknown(0));
+  EXPECT_FALSE(b[1].isUnknown(0));
+  EXPECT_TRUE(b[2].isUnknown(0));
+  // sin(0) is 0 on every way, and so is the difference: 0 / 0, log 0.
+  EXPECT_TRUE(std::isnan(b[0].low[2]));
+  EXPECT_EQ(b[2].low[2], -kInf);
+}
+
+TEST(Bounds, SumsAreOffByOneRoundingPerTerm) {
+  Graph graph({"tensor<1000xf32>"}, "tensor<f32>",
+              "graph.reduce sum %0 [0] : tensor<1000xf32> -> tensor<f32>");
+  std::vector<double> values(1000, 0.1);
+  Bounds inexact = boundsOf(graph, {reals(DType::F32, {1000}, values)})[0];
+  double room = inexact.high[0] - inexact.middle.getF64(0);
+  EXPECT_GT(room, 0.9 * 1000 * 0x1p-24 * 100);
+  EXPECT_LT(room, 1.1 * 1000 * 0x1p-24 * 100);
+  // Quarters add up exactly in any order.
+  values.assign(1000, 0.25);
+  Bounds exact = boundsOf(graph, {reals(DType::F32, {1000}, values)})[0];
+  EXPECT_EQ(exact.low[0], 250);
+  EXPECT_EQ(exact.high[0], 250);
+  // 2e38 + 2e38 - ... overflows in some orders.
+  values.assign(1000, 2e38);
+  for (int i = 0; i < 1000; i += 2)
+    values[i] = -2e38;
+  EXPECT_TRUE(
+      boundsOf(graph, {reals(DType::F32, {1000}, values)})[0].isUnknown(0));
+  values[5] = kNan;
+  EXPECT_TRUE(std::isnan(
+      boundsOf(graph, {reals(DType::F32, {1000}, values)})[0].low[0]));
+}
+
+TEST(Bounds, HalfMayBeRoundedBetweenOpsOrNot) {
+  const char *text = "func.func @f(%x: tensor<2xf16>) -> (tensor<2xf16>, "
+                     "tensor<2xf16>) {\n"
+                     "  %p = graph.mul %x, %x : tensor<2xf16>\n"
+                     "  %q = graph.sub %p, %x : tensor<2xf16>\n"
+                     "  return %p, %q : tensor<2xf16>, tensor<2xf16>\n}\n";
+  Graph graph(text);
+  // 1.0009765625^2 needs more bits than f16 has; 300^2 overflows.
+  auto b = boundsOf(graph, {reals(DType::F16, {2}, {1.0009765625, 300})});
+  EXPECT_EQ(b[0].low[0], b[0].high[0]);
+  EXPECT_LT(b[1].low[0], b[1].high[0]);
+  EXPECT_EQ(b[0].low[1], kInf);
+  EXPECT_EQ(b[1].high[1], kInf);
+}
+
+TEST(Bounds, DeviationFindsWhatIsOutside) {
+  Bounds b = boundsOf("graph.exp %0", {{1, 2, 3}});
+  HostTensor found = b.middle.clone();
+  Deviation right = deviationOf(b, found);
+  EXPECT_TRUE(right.ok());
+  EXPECT_EQ(right.worst, 0);
+  found.setF64(1, b.high[1] * (1 + 0x1p-20));
+  Deviation wrong = deviationOf(b, found);
+  EXPECT_EQ(wrong.wrong, 1);
+  EXPECT_GT(wrong.worst, 1);
+  EXPECT_EQ(wrong.first.substr(0, 12), "element [1]:");
+  found.setF64(1, kNan);
+  EXPECT_FALSE(deviationOf(b, found).ok());
+}
+
+TEST(Bounds, ContainTheReferenceOfComposites) {
+  Graph graph({"tensor<4x33xf16>"}, "tensor<4x33xf16>",
+              "graph.softmax %0 [1] : tensor<4x33xf16>");
+  HostTensor x = reals(DType::F16, {4, 33}, std::vector<double>(132, 0.5));
+  for (int i = 0; i < 132; ++i)
+    x.setF64(i, (i * 37 % 101) / 16.0 - 3);
+  Deviation deviation =
+      deviationOf(boundsOf(graph, {x})[0], run(graph, {x})[0]);
+  EXPECT_TRUE(deviation.ok()) << deviation.first;
+  EXPECT_EQ(deviation.unknown, 0);
+}

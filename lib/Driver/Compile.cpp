@@ -49,15 +49,40 @@ llvm::Expected<func::FuncOp> driver::findEntry(ModuleOp module) {
   return functions.front();
 }
 
-llvm::Error driver::simplifyGraph(ModuleOp module) {
+//===----------------------------------------------------------------------===//
+// Optional passes
+//===----------------------------------------------------------------------===//
+
+llvm::ArrayRef<OptionalPass> driver::optionalPasses() {
+  static constexpr OptionalPass kPasses[] = {
+      {"canonicalize", "folds and rewrites of graphs, tiles and threads", true},
+      {"cse", "equal ops once", true},
+      {"fusec-graph-fold-constants", "ops on constants at compile time", true},
+      {"fusec-tile-hoist-loads", "loads that a loop repeats"},
+      {"fusec-tile-vectorize", "wide loads and stores"},
+      {"fusec-simt-reassociate-index", "cheaper addresses"},
+      {"loop-invariant-code-motion", "what a loop repeats"},
+  };
+  return kPasses;
+}
+
+/// Adds an optional pass unless the options disable it.
+static void addOptional(OpPassManager &passes, std::unique_ptr<Pass> pass,
+                        const CompileOptions &options) {
+  if (!llvm::is_contained(options.disabledPasses, pass->getArgument().str()))
+    passes.addPass(std::move(pass));
+}
+
+llvm::Error driver::simplifyGraph(ModuleOp module,
+                                  const CompileOptions &options) {
   DiagnosticCollector diagnostics(module.getContext());
   PassManager passes(module.getContext());
   passes.addPass(graph::createDecomposeCompositesPass());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  passes.addPass(reference::createFoldConstantsPass());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
+  addOptional(passes, createCanonicalizerPass(), options);
+  addOptional(passes, createCSEPass(), options);
+  addOptional(passes, reference::createFoldConstantsPass(), options);
+  addOptional(passes, createCanonicalizerPass(), options);
+  addOptional(passes, createCSEPass(), options);
   if (failed(passes.run(module)))
     return diagnostics.take("simplifying the graph failed");
   return llvm::Error::success();
@@ -88,23 +113,28 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
 }
 
 /// Clean-ups of tile and thread programs: both are plain arith, math and scf.
-static LogicalResult cleanUpTiles(ModuleOp kernels) {
+static LogicalResult cleanUpTiles(ModuleOp kernels,
+                                  const CompileOptions &options) {
   PassManager passes(kernels.getContext());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  passes.addNestedPass<tile::KernelOp>(tile::createHoistLoadsPass());
-  passes.addPass(createCSEPass());
-  passes.addNestedPass<tile::KernelOp>(tile::createVectorizePass());
+  addOptional(passes, createCanonicalizerPass(), options);
+  addOptional(passes, createCSEPass(), options);
+  addOptional(passes.nest<tile::KernelOp>(), tile::createHoistLoadsPass(),
+              options);
+  addOptional(passes, createCSEPass(), options);
+  addOptional(passes.nest<tile::KernelOp>(), tile::createVectorizePass(),
+              options);
   return passes.run(kernels);
 }
-static LogicalResult cleanUpThreads(ModuleOp kernels) {
+static LogicalResult cleanUpThreads(ModuleOp kernels,
+                                    const CompileOptions &options) {
   PassManager passes(kernels.getContext());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  passes.addNestedPass<simt::KernelOp>(simt::createReassociateIndexPass());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createLoopInvariantCodeMotionPass());
-  passes.addPass(createCSEPass());
+  addOptional(passes, createCanonicalizerPass(), options);
+  addOptional(passes, createCSEPass(), options);
+  addOptional(passes.nest<simt::KernelOp>(), simt::createReassociateIndexPass(),
+              options);
+  addOptional(passes, createCanonicalizerPass(), options);
+  addOptional(passes, createLoopInvariantCodeMotionPass(), options);
+  addOptional(passes, createCSEPass(), options);
   return passes.run(kernels);
 }
 
@@ -362,7 +392,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     if (observer)
       observer(stage, op);
   };
-  if (llvm::Error error = simplifyGraph(module))
+  if (llvm::Error error = simplifyGraph(module, options))
     return error;
   observe(Stage::Graph, module);
   llvm::Expected<fusion::FusionDecisions> decisions =
@@ -387,7 +417,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
   RegionLowering lowering(*kernels, options, result);
   if (failed(lowering.run(*entry, diagnostics)))
     return diagnostics.take("a region has no schedule");
-  if (failed(cleanUpTiles(*kernels)))
+  if (failed(cleanUpTiles(*kernels, options)))
     return diagnostics.take("a block program is not valid");
   observe(Stage::Tile, *kernels);
   SmallVector<InPlaceValue> inPlace;
@@ -396,7 +426,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
       llvm::append_range(inPlace, findInPlace(region.fusion, region.tile));
   if (failed(lowerToThreads(lowering.launches)))
     return diagnostics.take("a block program has no thread code");
-  if (failed(cleanUpThreads(*kernels)))
+  if (failed(cleanUpThreads(*kernels, options)))
     return diagnostics.take("a thread program is not valid");
   observe(Stage::Simt, *kernels);
 

@@ -73,7 +73,7 @@ static int64_t bytesMoved(Model &model) {
 llvm::Expected<Compiled>
 session::compileForHost(Model &model, const driver::CompileOptions &options) {
   Compiled result;
-  if (llvm::Error error = driver::simplifyGraph(*model.module))
+  if (llvm::Error error = driver::simplifyGraph(*model.module, options))
     return withClass(ErrorClass::Unsupported, std::move(error));
   countOps(*model.module, result.summary);
   // A launch on the host costs nothing that sharing it could save.

@@ -54,7 +54,7 @@ static std::string printed(mlir::Operation *op, bool elide) {
 static llvm::Expected<std::string>
 emitGraph(Model &model, const driver::CompileOptions &options, bool fused,
           bool elide) {
-  if (llvm::Error error = driver::simplifyGraph(*model.module))
+  if (llvm::Error error = driver::simplifyGraph(*model.module, options))
     return withCode(ExitCode::Unsupported, std::move(error));
   if (fused)
     if (auto plan = driver::planGraph(*model.module, options); !plan)

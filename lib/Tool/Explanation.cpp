@@ -27,7 +27,7 @@ explainPlan(const ModelFile &file, const Bindings &bindings,
   llvm::Expected<Model> model = file.load(bindings);
   if (!model)
     return model.takeError();
-  if (llvm::Error error = driver::simplifyGraph(*model->module))
+  if (llvm::Error error = driver::simplifyGraph(*model->module, options))
     return withCode(ExitCode::Unsupported, std::move(error));
   auto decisions = driver::planGraph(*model->module, options);
   if (!decisions)

@@ -13,15 +13,28 @@ using llvm::StringRef;
 static constexpr StringRef kArchitectures[] = {"sm_90a", "sm_80"};
 static constexpr StringRef kOnOff[] = {"on", "off"};
 
+/// The names of the passes that may be left out.
+static llvm::ArrayRef<StringRef> passNames() {
+  static const std::vector<StringRef> names = [] {
+    std::vector<StringRef> all;
+    for (const driver::OptionalPass &pass : driver::optionalPasses())
+      all.push_back(pass.name);
+    return all;
+  }();
+  return names;
+}
+
 std::vector<OptionSpec> fusec::tool::compileOptionSpecs() {
   return {{"arch", "ARCH",
            "plan and compile for sm_90a or sm_80 (default: the GPU's, "
            "else\nsm_90a)",
            false, kArchitectures},
-          {"exact", "",
-           "round after every op, as the unfused graph does"},
+          {"exact", "", "round after every op, as the unfused graph does"},
           {"fuse", "on|off", "off makes one kernel per op (default: on)", false,
            kOnOff},
+          {"disable-pass", "NAME",
+           "leave out an optional pass, to find out which one is at fault",
+           true, passNames()},
           {"no-cache", "",
            "neither read nor write compiled kernels on disk (see\n"
            "'fusec cache --help')"}};
@@ -69,6 +82,8 @@ fusec::tool::parseCompileOptions(const Arguments &arguments,
   options.numerics =
       arguments.has("exact") ? NumericsMode::Exact : NumericsMode::Default;
   options.fuse = arguments.value("fuse", "on") == "on";
+  for (StringRef pass : arguments.values("disable-pass"))
+    options.disabledPasses.push_back(pass.str());
   return options;
 }
 

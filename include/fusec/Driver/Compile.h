@@ -21,7 +21,20 @@ struct CompileOptions {
   /// Let the planner put small independent regions side by side in one launch
   /// and make one product of several of one operand.
   bool horizontal = true;
+  /// Optional passes that do not run, of `optionalPasses()`. To find out which
+  /// one is at fault.
+  std::vector<std::string> disabledPasses = {};
 };
+
+/// A pass that only makes a graph or program better: all are right without it.
+struct OptionalPass {
+  /// As pass pipelines name it.
+  llvm::StringRef name;
+  llvm::StringRef brief;
+  /// It runs on graphs, so for every target.
+  bool onGraphs = false;
+};
+llvm::ArrayRef<OptionalPass> optionalPasses();
 
 /// A point of the pipeline at which IR can be looked at.
 enum class Stage : uint8_t {
@@ -77,7 +90,8 @@ void registerDialects(mlir::DialectRegistry &registry);
 llvm::Expected<mlir::func::FuncOp> findEntry(mlir::ModuleOp module);
 
 /// Decomposes, canonicalises, merges and folds the function, in place.
-llvm::Error simplifyGraph(mlir::ModuleOp module);
+llvm::Error simplifyGraph(mlir::ModuleOp module,
+                          const CompileOptions &options = {});
 
 /// Forms regions in the simplified function, in place.
 llvm::Expected<fusion::FusionDecisions>

@@ -115,6 +115,8 @@ Value RegionEmitter::constant(graph::ConstantOp op, ValueRange index) {
     return eb.integer(cast<IntegerAttr>(attribute).getValue());
   };
   auto values = cast<ElementsAttr>(op.getValue());
+  if (type.getNumElements() == 0) // Nothing reads it, but text needs a value.
+    return eb.zero(compute);
   if (values.isSplat())
     return elementAt(values.getSplatValue<Attribute>());
   // Nobody reads an element of an empty constant, but kernels of empty results

@@ -14,6 +14,7 @@ CommandSpec compileCommand();
 CommandSpec completionCommand();
 CommandSpec devicesCommand();
 CommandSpec explainCommand();
+CommandSpec fuzzCommand();
 CommandSpec infoCommand();
 CommandSpec runCommand();
 CommandSpec verifyCommand();

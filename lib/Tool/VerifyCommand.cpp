@@ -9,8 +9,10 @@
 // a line of the report and not its end. This process opens no device: threads
 // and CUDA contexts do not survive a fork.
 //===----------------------------------------------------------------------===//
+#include "AllWays.h"
 #include "ChildProcess.h"
 #include "Commands.h"
+#include "Inputs.h"
 #include "Progress.h"
 #include "Report.h"
 #include "VerifyCase.h"
@@ -274,7 +276,9 @@ llvm::Error Runner::run() {
 // The command
 //===----------------------------------------------------------------------===//
 
-static llvm::Expected<ExitCode> verify(const Arguments &arguments) {
+static llvm::Expected<ExitCode> runVerify(const Arguments &arguments) {
+  if (arguments.has("all-ways"))
+    return verifyAllWays(arguments);
   auto sets = findDataSets(arguments.positionals);
   if (!sets)
     return sets.takeError();
@@ -295,8 +299,8 @@ static llvm::Expected<ExitCode> verify(const Arguments &arguments) {
 CommandSpec fusec::tool::verifyCommand() {
   return {
       "verify",
-      "run ONNX test folders and compare with their outputs",
-      "DIR... [options]",
+      "compare with stored outputs, or all ways to run a graph",
+      "DIR... | MODEL --all-ways [options]",
       "Runs test folders in the layout of ONNX's backend tests and compares "
       "with their\noutputs: DIR/model.onnx and DIR/test_data_set_0 with "
       "input_0.pb, output_0.pb, ...\nA DIR without model.onnx stands for the "
@@ -304,21 +308,33 @@ CommandSpec fusec::tool::verifyCommand() {
       "|expected| + 1e-5 * (largest |expected| of the output);\nhalf "
       "precision has more and f64 less (docs/semantics.md). Each data set "
       "runs in a\nprocess of its own: PASS, FAIL (a wrong result), "
-      "UNSUPPORTED, ERROR, CRASH or TIMEOUT.",
-      concat({{targetOptionSpec()},
+      "UNSUPPORTED, ERROR, CRASH or TIMEOUT.\n\nWith --all-ways: computes a "
+      "graph "
+      "file (.onnx, .mlir) on every target of this\nmachine (or --target), "
+      "fused, "
+      "unfused, exact and without each optional pass, and\njudges every way by "
+      "bounds that follow from the graph and its "
+      "inputs\n(docs/verification.md). "
+      "--rtol, --atol and --steps do not act there.",
+      concat({{{"all-ways", "",
+                "compute one graph file in every way and compare"}},
+              {targetOptionSpec()},
               toleranceOptionSpecs(),
               {{"timeout", "SECONDS",
                 "limit for one data set; 0 for none (default: 300)"},
                {"out", "DIR",
                 "write outputs to DIR/CASE/test_data_set_0/output_0.npy, ..."}},
+              inputOptionSpecs(),
+              bindingOptionSpecs(),
               compileOptionSpecs(),
               {{"json", "", "report as JSON"}},
               commonOptionSpecs()}),
       {{"fusec verify test/models/mnist_cnn --target=reference", "one network"},
        {"fusec verify onnx/backend/test/data/node --target=emulator",
-        "all cases of a folder"}},
+        "all cases of a folder"},
+       {"fusec verify --all-ways softmax.mlir", "every way, one table"}},
       1,
       size_t(1) << 20,
       {},
-      verify};
+      runVerify};
 }

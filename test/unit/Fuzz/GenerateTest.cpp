@@ -1,0 +1,91 @@
+//===- GenerateTest.cpp - random graphs -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Fuzz/RunCase.h"
+#include "gtest/gtest.h"
+
+using namespace fusec;
+using namespace fusec::fuzz;
+
+static Case generated(uint64_t seed) {
+  llvm::Expected<Case> subject = generate(seed);
+  if (!subject)
+    llvm::report_fatal_error(subject.takeError());
+  return std::move(*subject);
+}
+
+static std::string textOf(Case &subject) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  subject.model.module->print(os);
+  return text;
+}
+
+TEST(Rng, IsTheSameEverywhere) {
+  Rng rng(42);
+  EXPECT_EQ(rng.bits(), 0xeb26e66ed8523fb2u);
+  EXPECT_EQ(rng.below(1000), 390);
+}
+
+TEST(Generate, SameSeedSameCase) {
+  for (uint64_t seed : {0, 7, 123456789}) {
+    Case a = generated(seed), b = generated(seed);
+    EXPECT_EQ(textOf(a), textOf(b));
+    ASSERT_EQ(a.inputs.size(), b.inputs.size());
+    for (auto [x, y] : llvm::zip(a.inputs, b.inputs))
+      EXPECT_EQ(*x.bytes, *y.bytes);
+  }
+}
+
+/// What is left out would never be tested: nothing may be.
+TEST(Generate, ReachesEveryOpAndType) {
+  std::set<std::string> ops;
+  std::set<DType> types;
+  Case first = generated(0);
+  mlir::MLIRContext *context = first.model.context.get();
+  for (uint64_t seed = 0; seed < 2500; ++seed) {
+    Case subject = generated(seed);
+    subject.model.module->walk([&](mlir::Operation *op) {
+      ops.insert(op->getName().getStringRef().str());
+      for (mlir::Type type : op->getResultTypes())
+        if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type))
+          types.insert(*graph::toDType(tensor.getElementType()));
+    });
+  }
+  for (mlir::RegisteredOperationName name : context->getRegisteredOperations())
+    // Regions that become kernels are the planner's to make.
+    if (mlir::isa<graph::GraphDialect>(name.getDialect()) &&
+        name.getStringRef() != graph::FusionOp::getOperationName())
+      EXPECT_TRUE(ops.count(name.getStringRef().str()))
+          << "never generated: " << name.getStringRef().str();
+  EXPECT_EQ(types.size(), size_t(DType::Bool) + 1);
+}
+
+TEST(Moves, KeepGraphsValidAndNameOutputs) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Case subject = generated(seed);
+    auto types = subject.model.outputs;
+    Rng rng(seed);
+    llvm::Expected<Move> move = applyMoves(subject, rng);
+    ASSERT_TRUE(bool(move)) << llvm::toString(move.takeError());
+    ASSERT_EQ(move->outputs.size(), subject.model.outputs.size());
+    for (auto [output, spec] : llvm::zip(move->outputs, subject.model.outputs))
+      if (output >= 0) {
+        EXPECT_EQ(types[output].shape, spec.shape) << move->what;
+        EXPECT_EQ(types[output].dtype, spec.dtype) << move->what;
+      }
+    EXPECT_EQ(subject.inputs.size(), subject.model.inputs.size());
+  }
+}
+
+/// The bounds hold for the evaluator itself, which rounds where they say.
+TEST(RunCase, ReferenceIsRight) {
+  for (uint64_t seed = 1000; seed < 1100; ++seed) {
+    CaseReport report = runCase(seed, {}, [](llvm::StringRef) {});
+    EXPECT_EQ(report.failure, "") << seed;
+    for (const WayReport &way : report.ways)
+      EXPECT_EQ(way.judgement.outcome, verify::Outcome::Right)
+          << seed << ": " << way.judgement.message;
+  }
+}

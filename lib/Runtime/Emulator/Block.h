@@ -211,6 +211,7 @@ struct Block {
   Cluster *cluster;
   uint32_t rank = 0;
   uint32_t firstThread = 0; // by `number`
+  uint32_t unit = 0;        // its cluster's number in the launch
   std::array<uint32_t, 3> at = {0, 0, 0};
   uint32_t doneCount = 0;
   bool ended = false;

@@ -228,6 +228,9 @@ llvm::Error EmulatorModule::launch(const EmulatorLaunch &launch,
           checkTogether(launch, found->second.cluster, blocks, state))
     return error;
 
+  if (state.checks)
+    state.global.start(sorted, blocks / state.cluster);
+
   unsigned wanted = options.osThreads ? options.osThreads
                                       : std::thread::hardware_concurrency();
   uint64_t workers = std::clamp<uint64_t>(wanted, 1, kMaxWorkers);

@@ -157,6 +157,7 @@ void Worker::startGroup(u64 first) {
                 static_cast<uint32_t>(linear / grid[0] % grid[1]),
                 static_cast<uint32_t>(linear / grid[0] / grid[1])};
     block.firstThread = b * count;
+    block.unit = static_cast<uint32_t>(linear / state->cluster);
     block.doneCount = 0;
     block.ended = block.dirty = false;
     // All ones is NaN in every float type: a value used by mistake shows.

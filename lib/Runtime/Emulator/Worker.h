@@ -16,6 +16,7 @@
 #define FUSEC_LIB_RUNTIME_EMULATOR_WORKER_H
 
 #include "Block.h"
+#include "GlobalShadow.h"
 #include "fusec/Runtime/Emulator/EmulatorModule.h"
 
 #include <atomic>
@@ -42,6 +43,7 @@ struct LaunchState {
   uint64_t together = 1; // blocks that run together
   unsigned workers = 1;
 
+  GlobalShadow global = {};
   std::atomic<uint64_t> nextGroup = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex = {}; // guards the two below
@@ -191,7 +193,7 @@ private:
   const EmulatorBuffer *findBuffer(u64 base);
   uint8_t *checkGlobal(const char *what, u64 base, i64 offset, u64 bytes,
                        bool reads, bool writes, int32_t line,
-                       uint32_t alignment = 0);
+                       uint32_t alignment = 0, bool isAtomic = false);
   bool checkShared(const char *what, const FusecEmuShared &at, u64 elements,
                    uint32_t alignment, const EmuThread &thread, int32_t line);
   void checkConflict(const ShadowConflict &found, const char *what,

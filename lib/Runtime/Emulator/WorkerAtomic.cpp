@@ -65,10 +65,11 @@ u64 Worker::atomic(int32_t op, int32_t type, u64 base, i64 offset, u64 a, u64 b,
                    int32_t line) {
   step(line);
   bool wide = type == FusecI64 || type == FusecU64 || type == FusecF64;
-  uint8_t *at =
-      checkGlobal("atomic", base, offset, wide ? 8 : 4, true, true, line);
+  uint8_t *at = checkGlobal("atomic", base, offset, wide ? 8 : 4, true, true,
+                            line, 0, true);
   if (!at)
     return 0;
+  state->global.synchronise(block().unit);
   switch (type) {
   case FusecI32:
     return update<int32_t>(at, op, a, b);

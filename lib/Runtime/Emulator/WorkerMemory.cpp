@@ -39,7 +39,7 @@ const EmulatorBuffer *Worker::findBuffer(u64 base) {
 /// The address of an access that may be performed, or null after a report.
 uint8_t *Worker::checkGlobal(const char *what, u64 base, i64 offset, u64 bytes,
                              bool reads, bool writes, int32_t line,
-                             uint32_t alignment) {
+                             uint32_t alignment, bool isAtomic) {
   u64 address = base + static_cast<u64>(offset);
   auto *target = reinterpret_cast<uint8_t *>(address);
   if (!state->checks)
@@ -68,6 +68,15 @@ uint8_t *Worker::checkGlobal(const char *what, u64 base, i64 offset, u64 bytes,
                   what, bytes, from, buffer->name, alignment));
     return nullptr;
   }
+  if (state->global.isOn() && !isAtomic)
+    if (auto other = state->global.access(
+            static_cast<size_t>(buffer - state->buffers.data()), from, bytes,
+            block().unit, writes))
+      fault(EmulatorFault::GlobalRace, line,
+            formatv("{0} of {1} bytes at byte {2} of buffer '{3}' races with "
+                    "{4} {5} of the launch, which touched them too",
+                    what, bytes, from, buffer->name,
+                    state->cluster > 1 ? "cluster" : "block", *other));
   if (!buffer->written)
     return target;
   uint8_t *written = buffer->written + from;

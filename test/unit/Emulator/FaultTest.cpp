@@ -82,6 +82,43 @@ FUSEC_EXPORT(k))");
     EXPECT_EQ(report.fault, EmulatorFault::OutOfBounds) << report.str();
 }
 
+// Blocks run in any order: only atomic operations order them.
+TEST(Fault, RaceBetweenBlocks) {
+  std::vector<float> data(130, 0.0f);
+  std::vector<uint32_t> word(1);
+  std::vector<uint8_t> bytes(130);
+  KernelRun run(
+      R"(FUSEC_KERNEL(k, 32)(f32 *data, u32 *word, u8 *bytes, i32 fault) {
+  const i32 i = tid() + 32 * cta_x();
+  st1(data, i, 1.0f);
+  st1(bytes, cta_x(), (u8)1);
+  if (fault == 1)
+    st1(data, 128, 2.0f);
+  if (fault == 2)
+    st1(bytes, 33 + i, (u8)ld1(data, 32 * ((cta_x() + 3) % 4)));
+  bar();
+  FUSEC_SHARED(u32, last, 1);
+  if (tid() == 0)
+    sts(last, 0, fault == 3 ? (u32)cta_x() : ticket(word, 0, 4u));
+  bar();
+  if (lds(last, 0) == 3u)
+    st1(data, i, ld1(data, tid()) + 1.0f);
+}
+FUSEC_EXPORT(k))");
+  run.in(data).in(word).in(bytes);
+  run.options.osThreads = 1;
+  run.scalar(0);
+  run.good(4, 32);
+  run.dropLast();
+  for (auto [fault, line] :
+       {std::pair(1, 6), std::pair(2, 8), std::pair(3, 15)}) {
+    run.scalar(fault);
+    auto reports = run.faults(4, 32);
+    run.dropLast();
+    expectFirst(reports, EmulatorFault::GlobalRace, line);
+  }
+}
+
 TEST(Fault, MisalignedVector) {
   std::vector<float> in(64, 1.0f), out(64, 0.0f);
   KernelRun run(R"(FUSEC_KERNEL(k, 1)(const f32 *in, f32 *out) {
@@ -281,14 +318,14 @@ TEST(Fault, CopyReadBeforeWait) {
   bar();
   f32 a[4];
   lds<4>(a, 0, s, 4 * (31 - tid()));
-  st<4>(out, 4 * tid(), a, 0);
+  st<4>(out, 128 * cta_x() + 4 * tid(), a, 0);
 }
 FUSEC_EXPORT(k)
 #undef WAIT)";
   auto with = [&](const char *wait) {
     return "#define WAIT " + std::string(wait) + "\n#line 1 \"k\"\n" + text;
   };
-  std::vector<float> in(120, 2.0f), out(128);
+  std::vector<float> in(120, 2.0f), out(3 * 128);
   KernelRun(with("cp_async_wait<0>()")).in(in).in(out).good(3, 32);
   EXPECT_EQ(out[7], 0.0f); // zero-filled
   EXPECT_EQ(out[8], 2.0f);

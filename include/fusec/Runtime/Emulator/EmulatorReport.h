@@ -18,6 +18,7 @@ enum class EmulatorFault : uint8_t {
   OutOfBounds,       ///< an access outside its buffer or shared array
   Misaligned,        ///< an access not aligned to its size (16 bytes at most)
   UninitialisedRead, ///< global or shared memory read before it was written
+  GlobalRace,        ///< two blocks, one byte, one writes, no atomic between
   SharedRace,        ///< two threads, one word, no barrier, at least one write
   PendingCopy,       ///< shared memory touched before the wait for its copy
   PendingRead,       ///< overwritten while an asynchronous operation reads it

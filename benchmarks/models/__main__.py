@@ -6,9 +6,8 @@ import argparse
 import pathlib
 import types
 
-import onnx
-
 from . import images, small, transformers
+from .graph import save
 
 TRANSFORMER = {"batch": 1, "seq": 128, "hidden": 384, "heads": 12, "layers": 6}
 IMAGE = {"batch": 1, "image": 224, "classes": 1000}
@@ -43,7 +42,7 @@ def parse():
     parser = argparse.ArgumentParser(prog="python3 -m benchmarks.models", description=__doc__)
     parser.add_argument("name", choices=sorted(MODELS))
     parser.add_argument("--out", required=True, help="folder for NAME.onnx")
-    parser.add_argument("--dtype", choices=["f16", "f32"], default="f32")
+    parser.add_argument("--dtype", choices=["f16", "bf16", "f32"], default="f32")
     parser.add_argument("--decomposed", action="store_true",
                         help="norms, activations and attention in primitives")
     parser.add_argument("--small", action="store_true", help="a size for tests")
@@ -53,20 +52,27 @@ def parse():
     return parser.parse_args()
 
 
-def main():
-    arguments = parse()
-    make, full, tiny = MODELS[arguments.name]
-    size = types.SimpleNamespace(**{**full, **(tiny if arguments.small else {})})
-    for key in vars(size):
-        given = getattr(arguments, key, None)
-        if given is not None:
-            setattr(size, key, given)
-    size.dtype, size.decomposed = arguments.dtype, arguments.decomposed
-    out = pathlib.Path(arguments.out)
+def build(name, out, dtype="f32", decomposed=False, small=False, file=None, **sizes):
+    """Writes OUT/NAME.onnx, or OUT/FILE, and gives its path. sizes: what is not
+    as in MODELS; None is as there."""
+    make, full, tiny = MODELS[name]
+    size = types.SimpleNamespace(**{**full, **(tiny if small else {})})
+    for key, value in sizes.items():
+        if value is not None:
+            setattr(size, key, value)
+    size.dtype, size.decomposed = dtype, decomposed
+    out = pathlib.Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    path = out / f"{arguments.name}.onnx"
-    onnx.save(make(size), path)
-    print(path)
+    path = out / (file or f"{name}.onnx")
+    save(make(size), path)
+    return path
+
+
+def main():
+    arguments = vars(parse())
+    sizes = {key: arguments[key] for key in MODELS[arguments["name"]][1] if key in arguments}
+    print(build(arguments["name"], arguments["out"], arguments["dtype"],
+                arguments["decomposed"], arguments["small"], **sizes))
 
 
 if __name__ == "__main__":

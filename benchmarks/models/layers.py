@@ -86,7 +86,7 @@ def attention(g, q, k, v, size, mask=None):
 def causal_mask(g, length):
     """[1, 1, length, length] of 0 and a large negative number."""
     mask = np.triu(np.full((length, length), -1e4), 1)
-    return g.constant(mask.reshape(1, 1, length, length).astype(g.numpy_type), "mask")
+    return g.real(mask.reshape(1, 1, length, length), "mask")
 
 
 def conv(g, x, inputs, outputs, kernel, stride=1, groups=1, bias=False):
@@ -106,8 +106,8 @@ def batch_norm(g, x, channels):
 def group_norm(g, x, batch, groups, channels, height, width):
     """As exporters write it: an instance norm over groups."""
     flat = g.Reshape(x, g.ints([0, groups, -1]))
-    ones = g.constant(np.ones(groups, g.numpy_type))
-    zeros = g.constant(np.zeros(groups, g.numpy_type))
+    ones = g.real(np.ones(groups))
+    zeros = g.real(np.zeros(groups))
     y = g.InstanceNormalization(flat, ones, zeros, epsilon=1e-5)
     y = g.Reshape(y, g.ints([batch, channels, height, width]))
     return g.Add(g.Mul(y, g.near_one(channels, 1, 1)), g.weight(channels, 1, 1, scale=0.02))

@@ -1,7 +1,6 @@
 # transformers.py - BERT, GPT-2, LLaMA and ViT.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import numpy as np
-from onnx import TensorProto
 
 from . import layers as L
 from .graph import Graph
@@ -11,9 +10,9 @@ def bert(size):
     """An encoder (MiniLM-L6-H384 by default): embeddings and `layers` layers."""
     b, s, h, heads = size.batch, size.seq, size.hidden, size.heads
     g = Graph("bert", size.dtype, 17 if size.decomposed else 20)
-    ids = g.input("input_ids", [b, s], TensorProto.INT64)
-    mask = g.input("attention_mask", [b, s], TensorProto.INT64)
-    segments = g.input("token_type_ids", [b, s], TensorProto.INT64)
+    ids = g.input("input_ids", [b, s], "i64")
+    mask = g.input("attention_mask", [b, s], "i64")
+    segments = g.input("token_type_ids", [b, s], "i64")
     x = g.Gather(g.weight(size.vocab, h, scale=0.05), ids)
     x = g.Add(x, g.Gather(g.weight(2, h, scale=0.05), segments))
     x = g.Add(x, g.weight(1, s, h, scale=0.05))
@@ -83,8 +82,8 @@ def llama(size):
     else:
         wide = angles
         positions = g.constant(np.tile(np.arange(s), (b, 1)), "positions")
-    cos = g.constant(np.cos(wide).astype(g.numpy_type), "cos")
-    sin = g.constant(np.sin(wide).astype(g.numpy_type), "sin")
+    cos = g.real(np.cos(wide), "cos")
+    sin = g.real(np.sin(wide), "sin")
     for _ in range(size.layers):
         y = L.rms_norm(g, x, h, size.decomposed)
         q = L.split_heads(g, L.linear(g, y, h, h, False), b, s, heads, d)

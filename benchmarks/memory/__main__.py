@@ -71,7 +71,8 @@ def choose(options, cases):
 
 def run_case(case, options, arrays, bandwidth, peers):
     """The row of one case. What goes wrong is in it."""
-    from . import check, contenders, measure, report
+    from ..common import measure
+    from . import check, contenders, report
     quick = options.quick or bandwidth is None
     row = {"case": case.name, "contenders": {}}
     try:
@@ -151,8 +152,9 @@ def open_device(options):
     except (ImportError, OSError) as error:
         raise SystemExit(f"fusec's Python module: {error} (PYTHONPATH names "
                          "its folder, FUSEC_LIBRARY the library)")
+    from ..common import measure
     from . import arrays as modules
-    from . import contenders, measure
+    from . import contenders
     seed = (options.seed if options.seed is not None
             else int.from_bytes(os.urandom(4), "little"))
     peers = [p for p in options.peers.split(",") if p and p != "none"]

@@ -6,18 +6,15 @@ outputs)`, and has `step(i)`, which enqueues one run on set i on the current
 stream and returns the outputs.
 """
 
-import time
-
+from ..common.program import Program
 from .formulas import JaxOps, TorchOps
 
 #: Names for --peers.
 NAMES = ("torch", "compile", "autotune", "jax", "optim")
 
 
-class Fusec:
+class Fusec(Program):
     """fusec through its Python module on the same buffers."""
-    name = "fusec"
-    can_capture = True
 
     def __init__(self, problem, target, arrays, exact=False):
         import fusec
@@ -25,35 +22,7 @@ class Fusec:
         values = [b.input(x.name, x.dtype, x.shape) for x in problem.inputs]
         for name, value in problem.graph(b, *values).items():
             b.output(name, value)
-        start = time.perf_counter()
-        self.program = fusec.compile(b.finish(), target=target, exact=exact)
-        self.compile_ms = 1e3 * (time.perf_counter() - start)
-        plan = self.program.plan or {}
-        kernels = plan.get("kernels", [])
-        self.predicted_us = sum(k.get("microseconds", 0) for k in kernels)
-        self.launches = plan.get("fusion", {}).get("launches", 0)
-        self.arrays = arrays
-
-    def outputs(self):
-        """Poisoned buffers for the outputs."""
-        return [self.arrays.poisoned(info) for info in self.program.outputs]
-
-    def bind(self, sets):
-        self.sets = sets
-        self.lists = [(list(i), list(o)) for i, o in sets]
-
-    def step(self, i):
-        stream = None
-        if self.arrays.name == "cuda":
-            stream = self.arrays.torch.cuda.current_stream().cuda_stream
-        inputs, outputs = self.lists[i]
-        self.program.run(inputs, outputs, stream)
-        return outputs
-
-    def kernels(self):
-        """(registers, spilled bytes) of each kernel, after a run."""
-        return [(k.registers, k.spill_store_bytes)
-                for k in self.program.kernels]
+        super().__init__(b.finish(), target, arrays, exact=exact)
 
 
 class Torch:

@@ -9,6 +9,8 @@ reference has no rounding of its own; casts to integers are rounded.
 
 import math
 
+from ..common.arrays import torch_dtype
+
 INT_RANGES = {"i8": (-128, 127), "u8": (0, 255)}
 
 
@@ -265,13 +267,3 @@ class JaxOps(_Common):
         # Another generator: only the time counts.
         key = self.jax.random.PRNGKey(0)
         return self.jax.random.bits(key, shape, self.np.uint32)
-
-
-def torch_dtype(torch, name):
-    """The dtype of PyTorch for an element type of fusec."""
-    return getattr(torch, {
-        "f64": "float64", "f32": "float32", "f16": "float16",
-        "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
-        "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8",
-        "u64": "uint64", "u32": "uint32", "u16": "uint16", "u8": "uint8",
-        "bool": "bool"}[name])

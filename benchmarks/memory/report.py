@@ -5,6 +5,8 @@ import html
 import math
 import statistics
 
+from ..common.report import columns
+
 
 def _us(entry):
     return f"{entry['median_us']:.1f}" if "median_us" in entry else "-"
@@ -36,11 +38,7 @@ def table(rows, peers):
         line.append(f"{row['error']:.1e}" if "error" in row else "-")
         line.append(row.get("verdict", ""))
         lines.append(line)
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join("  ".join(
-        cell.ljust(width) if i in (0, len(head) - 1) else cell.rjust(width)
-        for i, (cell, width) in enumerate(zip(line, widths))).rstrip()
-        for line in lines)
+    return columns(lines)
 
 
 def judge(row, case):

@@ -109,12 +109,63 @@ class Runner:
 
     def result(self):
         """Median, 10th and 90th percentile in microseconds."""
-        times = sorted(self.times)
-        last = len(times) - 1
-        return {"median_us": statistics.median(times),
-                "p10_us": times[round(0.1 * last)],
-                "p90_us": times[round(0.9 * last)], "replays": len(times),
-                "runs_per_replay": self.count, "captured": bool(self.graph)}
+        return {**summary(self.times), "runs_per_replay": self.count,
+                "captured": bool(self.graph)}
+
+
+def summary(times):
+    """Of times in microseconds."""
+    times = sorted(times)
+    last = len(times) - 1
+    return {"median_us": statistics.median(times),
+            "p10_us": times[round(0.1 * last)],
+            "p90_us": times[round(0.9 * last)], "replays": len(times)}
+
+
+class RowRunner(Runner):
+    """Times calls as users make them: several in a row, of which nothing is
+    captured here. With `torch` between two of its events on the GPU, behind a
+    call that is not timed; without it by the wall, to the end of the last."""
+
+    def __init__(self, torch, contender, sets, row_us=8000.0, warm=3):
+        super().__init__(torch, contender, sets)
+        self.row_us, self.warm = row_us, warm
+
+    def prepare(self):
+        for _ in range(self.warm):
+            for i in range(self.sets):
+                outputs = self.contender.step(i)
+        self._wait(outputs)
+        self.count = self.sets
+        once = min(self.replay(), self.replay())
+        rows = int(self.row_us / max(once, 1.0) / self.sets) + 1
+        self.count = max(1, min(400, rows * self.sets))
+        if once * self.sets > self.row_us:
+            self.count = max(1, int(self.row_us / once))
+
+    def _wait(self, outputs):
+        if hasattr(self.contender, "wait"):
+            self.contender.wait(outputs)
+        if self.torch:
+            self.torch.cuda.synchronize()
+
+    def replay(self):
+        outputs = self.contender.step(self.sets - 1)
+        if not self.torch:
+            self._wait(outputs)
+            start = time.perf_counter()
+        else:
+            begin = self.torch.cuda.Event(enable_timing=True)
+            end = self.torch.cuda.Event(enable_timing=True)
+            begin.record()
+        for i in range(self.count):
+            outputs = self.contender.step(i % self.sets)
+        if not self.torch:
+            self._wait(outputs)
+            return 1e6 * (time.perf_counter() - start) / self.count
+        end.record()
+        self._wait(outputs)
+        return 1e3 * begin.elapsed_time(end) / self.count
 
 
 def interleave(runners, seconds, least=5, most=40):

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole networks beside PyTorch and JAX. See benchmarks/README.md."""

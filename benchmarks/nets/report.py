@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The table and the figures of a run."""
+
+import math
+import statistics
+
+from ..common.report import columns
+
+
+def _us(row, name):
+    entry = row["contenders"].get(name, {})
+    if "wrong" in entry:
+        return "wrong"
+    return f"{entry['median_us']:.0f}" if "median_us" in entry else "-"
+
+
+def best_peer(row, peers):
+    """(name, us) of the fastest right peer, or None."""
+    found = [(row["contenders"][name]["median_us"], name) for name in peers
+             if "median_us" in row["contenders"].get(name, {})
+             and "wrong" not in row["contenders"][name]]
+    return min(found)[::-1] if found else None
+
+
+def judge(row, peers):
+    """Adds the ratio to the best peer and the verdict."""
+    fusec = row["contenders"].get("fusec", {})
+    if "wrong" in fusec:
+        row["verdict"] = f"wrong: {fusec['wrong']}"
+        return
+    if "median_us" not in fusec:
+        row["verdict"] = f"failed: {fusec.get('failed', 'no time')}"
+        return
+    best = best_peer(row, peers)
+    row["verdict"] = "right" if "error" in fusec else "unchecked"
+    if best:
+        row["best_peer"] = best[0]
+        row["speedup"] = best[1] / fusec["median_us"]
+        row["verdict"] += f", best peer: {best[0]}"
+
+
+def table(rows, peers):
+    """Text of all rows, one a line. Times in microseconds."""
+    lines = [["network", "fusec", "p10", "p90", "launches", "ops", "unfused",
+              *peers, "best/fusec", "predicted", "error", "eager's", ""]]
+    for row in rows:
+        fusec = row["contenders"].get("fusec", {})
+        eager = row["contenders"].get("eager", {})
+        line = [row["case"], _us(row, "fusec")]
+        line += [f"{fusec[k]:.0f}" if k in fusec else "-"
+                 for k in ("p10_us", "p90_us")]
+        line += [str(fusec.get("launches", "-")), str(fusec.get("ops", "-")),
+                 _us(row, "unfused")]
+        line += [_us(row, name) for name in peers]
+        line.append(f"{row['speedup']:.2f}" if "speedup" in row else "-")
+        line.append(f"{fusec['predicted_us']:.0f}" if "predicted_us" in fusec
+                    else "-")
+        line += [f"{e['error']:.0e}" if "error" in e else "-"
+                 for e in (fusec, eager)]
+        line.append(row.get("verdict", ""))
+        lines.append(line)
+    return columns(lines)
+
+
+def details(rows):
+    """What is not in the table: compile times, formats, failures."""
+    lines = []
+    for row in rows:
+        for name, entry in row["contenders"].items():
+            if "failed" in entry or "wrong" in entry:
+                problem = entry.get("failed") or entry["wrong"]
+                lines.append(f"{row['case']}: {name}: {problem}")
+        parts = []
+        for name, entry in row["contenders"].items():
+            if "compile_ms" in entry:
+                text = f"{name} {entry['compile_ms'] / 1e3:.1f}"
+                if entry.get("format"):
+                    text += f" ({entry['format']})"
+                parts.append(text)
+        if parts:
+            lines.append(f"{row['case']}: seconds to compile: "
+                         f"{', '.join(parts)}")
+    return "\n".join(lines)
+
+
+def summary(rows, peers):
+    """Means over all rows that have times."""
+    result = {"cases": len(rows), "right": sum(
+        row.get("verdict", "").startswith("right") for row in rows)}
+    for name in ("best", "unfused", *peers):
+        ratios = []
+        for row in rows:
+            fusec = row["contenders"].get("fusec", {})
+            other = row["contenders"].get(name, {})
+            if name == "best":
+                ratio = row.get("speedup")
+            elif "median_us" in fusec and "median_us" in other:
+                ratio = other["median_us"] / fusec["median_us"]
+            else:
+                ratio = None
+            if ratio:
+                ratios.append(ratio)
+        if ratios:
+            result[f"geomean_{name}_over_fusec"] = math.exp(
+                statistics.fmean(math.log(ratio) for ratio in ratios))
+    return result

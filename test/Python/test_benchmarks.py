@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the benchmarks stand on: ONNX files, processes of contenders, verdicts.
+Needs NumPy; run from the root of the source."""
+
+import os
+import tempfile
+import types
+import unittest
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+
+@unittest.skipUnless(np, "NumPy is not installed")
+class OnnxFile(unittest.TestCase):
+    def setUp(self):
+        from benchmarks.common import onnx_file
+        self.lib = onnx_file
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "x.onnx")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def test_what_is_written_is_read(self):
+        lib, constants = self.lib, {}
+        for name, (_, code) in lib.TYPES.items():
+            data = np.arange(6).reshape(2, 3).astype(code)
+            constants[name] = lib.Tensor(name, data)
+        constants["none"] = lib.Tensor("f32", np.zeros((0, 4), np.float32))
+        constants["scalar"] = lib.Tensor("i64", np.array(-(1 << 63)))
+        attributes = {"axis": -1, "epsilon": 0.5, "perm": [0, 300, -2],
+                      "mode": "linear", "scales": [0.5, 2.0], "empty": [],
+                      "value": constants["f16"]}
+        node = lib.Node("Op", ["a", ""], ["b"], attributes, "node", "domain")
+        model = lib.Model("g", [node], constants, [("a", "f32", [1, 200])],
+                          [("b", "bf16", [])], 21, 10)
+        lib.write(model, self.path)
+        got = lib.read(self.path)
+        self.assertEqual((got.name, got.opset, got.ir_version), ("g", 21, 10))
+        self.assertEqual(got.inputs, model.inputs)
+        self.assertEqual(got.outputs, model.outputs)
+        self.assertEqual(list(got.constants), list(constants))
+        for name, tensor in constants.items():
+            self.assertEqual(got.constants[name].dtype, tensor.dtype)
+            self.assertEqual(got.constants[name].data.shape, tensor.data.shape)
+            np.testing.assert_array_equal(got.constants[name].data, tensor.data)
+        found = got.nodes[0]
+        self.assertEqual((found.kind, found.inputs, found.outputs, found.name,
+                          found.domain), ("Op", ["a", ""], ["b"], "node",
+                                          "domain"))
+        value = found.attributes.pop("value")
+        np.testing.assert_array_equal(value.data, attributes.pop("value").data)
+        self.assertEqual(found.attributes, attributes)
+
+    def test_bf16_is_rounded_to_nearest_even(self):
+        # One half step above 1 goes down to even, three half steps go up.
+        step = 2.0 ** -7
+        values = [1, 1 + step / 2, 1 + 3 * step / 2, -1 - step, np.inf, 0.0]
+        got = self.lib.Tensor.rounded(np.array(values), "bf16").numbers()
+        want = [1, 1, 1 + 2 * step, -1 - step, np.inf, 0.0]
+        np.testing.assert_array_equal(got, np.array(want, np.float32))
+
+    def test_cut_files_are_errors(self):
+        lib = self.lib
+        tensor = lib.Tensor("f32", np.ones(100, np.float32))
+        lib.write(lib.Model("g", [], {"w": tensor}, [], []), self.path)
+        with open(self.path, "rb") as file:
+            data = file.read()
+        with open(self.path, "wb") as file:
+            file.write(data[:len(data) // 2])
+        with self.assertRaises(ValueError):
+            lib.read(self.path)
+
+    def test_a_network_of_another_size_is_refused(self):
+        from benchmarks.nets import cases, tape
+        case = next(c for c in cases.TINY if c.name == "tiny-gpt2-f32")
+        model = self.lib.read(case.locate(self.folder.name))
+        with self.assertRaisesRegex(ValueError, "expected shape"):
+            tape.Tape(model).take("weight", 1, 2)
+        with self.assertRaisesRegex(ValueError, "were not used"):
+            tape.Tape(model).finish()
+
+
+@unittest.skipUnless(np, "NumPy is not installed")
+class Processes(unittest.TestCase):
+    def setUp(self):
+        from benchmarks.nets import cases, pool
+        self.pool = pool
+        self.folder = tempfile.TemporaryDirectory()
+        options = types.SimpleNamespace(target="host", seed=1)
+        self.worker = pool.Worker(
+            "fusec", cases.TINY[0], "missing.onnx", options,
+            os.path.join(self.folder.name, "log"), 1)
+
+    def tearDown(self):
+        self.worker.close()
+        self.folder.cleanup()
+
+    def fails(self, text, act):
+        with self.assertRaisesRegex(self.pool.Failure, text):
+            act()
+        self.assertFalse(self.worker.alive)
+        self.assertIsNotNone(self.worker.process.poll())
+        with self.assertRaisesRegex(self.pool.Failure, text):
+            self.worker.build(1)  # the same again, at once
+
+    def test_an_exception_is_reported(self):
+        self.fails("load: .*missing.onnx", lambda: self.worker.load(120))
+
+    def test_a_hang_is_ended(self):
+        self.fails("no answer within 0 s", lambda: self.worker.load(0.0))
+
+    def test_a_crash_is_reported(self):
+        self.worker.process.kill()
+        self.fails("ended with -9", lambda: self.worker.load(60))
+
+
+@unittest.skipUnless(np, "NumPy is not installed")
+class Verdicts(unittest.TestCase):
+    def test_errors(self):
+        from benchmarks.nets import check
+        want = np.ones(1000)
+        self.assertNotIn("wrong", check.judge(want + 1e-6, want, "f32"))
+        self.assertIn("wrong", check.judge(want + 2e-5, want, "f32"))
+        one = want.copy()
+        one[3] += 2e-4  # small of norms, large for an element
+        self.assertIn("wrong", check.judge(one, want, "f32"))
+        one[3] = np.nan
+        self.assertIn("wrong", check.judge(one, want, "f16"))
+        with self.assertRaises(ValueError):
+            check.judge(want[:10], want, "f32")
+
+    def test_names(self):
+        from benchmarks.nets import cases
+
+        def names(*arguments, **rest):
+            return [c.name for c in cases.choose(
+                list(arguments), False, rest.get("batch"), rest.get("dtype"),
+                rest.get("ppocr"))]
+        self.assertEqual(len(names()), 6)
+        self.assertEqual(names("vit"), ["vit-b16-f16"])
+        self.assertEqual(names("vit", batch=2, dtype="f32"), ["vit-b2-f32"])
+        self.assertEqual(names("gpt2"), ["gpt2-b16-s1024-f16"])
+        self.assertEqual(names("minilm", dtype="f32"), ["minilm-b32-s128-f32"])
+        self.assertEqual(names("ppocr", ppocr="x.onnx"), ["ppocr-cls-b1-f32"])
+        for wrong in ("nothing", "ppocr"):
+            with self.assertRaises(ValueError):
+                names(wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()

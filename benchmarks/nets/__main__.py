@@ -111,10 +111,6 @@ class Run:
         from . import pool
         if not worker.alive:
             return
-        if self.over():
-            worker.failed = "left out: the budget of time is over"
-            worker.kill()
-            return
         try:
             act(worker)
         except pool.Failure as failure:
@@ -123,8 +119,14 @@ class Run:
             self.formats[worker.case.name] = worker.facts.get("format")
 
     def all(self, workers, act, jobs):
+        """A step of many workers, of those that come before the budget is
+        over."""
+        def one(worker):
+            if self.over():
+                worker.leave_out("the budget of time is over")
+            self.step(act, worker)
         with concurrent.futures.ThreadPoolExecutor(max(1, jobs)) as executor:
-            list(executor.map(lambda w: self.step(act, w), workers))
+            list(executor.map(one, workers))
 
     def prepare(self, rows):
         """Loads and compiles everything of a group of cases."""
@@ -142,9 +144,9 @@ class Run:
                 limit, self.formats.get(w.case.name)), jobs)
             say(f"  {self.seconds():.0f} s: compiled {', '.join(kinds)}")
         alone = [k for k in self.kinds if not KINDS[k].builds_beside]
-        # What compile takes from eager comes first; then the longest do.
+        # What compile takes from eager comes first.
         build([k for k in alone if k != "jax"], 1)
-        build([k for k in reversed(self.kinds) if k not in alone], options.jobs)
+        build([k for k in self.kinds if k not in alone], options.jobs)
         build([k for k in alone if k == "jax"], 1)
 
     def outputs(self, row):

@@ -33,10 +33,11 @@ class Program:
             if name not in used:
                 continue
             # Single numbers are operands, not arrays.
-            if tensor.data.size == 1 or tensor.dtype in ("i32", "i64"):
-                self.constants[name] = (tensor.data.item()
-                                        if tensor.data.ndim == 0
-                                        else tensor.data)
+            whole = tensor.dtype in ("i32", "i64")
+            if tensor.data.size == 1 and not (whole and tensor.data.ndim):
+                self.constants[name] = tensor.data.item()
+            elif whole:
+                self.constants[name] = tensor.data
             else:
                 names[name] = len(self.weights)
                 self.weights.append(tensor)
@@ -94,9 +95,12 @@ class Program:
         they are computed."""
         known = {}
         self.run(ops, weights, inputs, known)
-        self.constants.update((name, value.tolist())
-                              for name, value in known.items())
         self.nodes = [n for n in self.nodes if n.outputs[0] not in known]
+        used = {name for node in self.nodes for name in node.inputs}
+        self.constants = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in {**self.constants, **known}.items()
+            if name in used}
 
     def run(self, ops, weights, inputs, sizes=None):
         """The first output. ops: the operators; weights, inputs: arrays.

@@ -82,6 +82,12 @@ class Worker:
             lines = file.read()[-2000:].decode(errors="replace").splitlines()
         return " | ".join(lines[-2:])[-300:]
 
+    def leave_out(self, why):
+        """Ends it without a result, unless it is over already."""
+        if not self.failed:
+            self.failed = f"left out: {why}"
+            self.kill()
+
     def _fail(self, text):
         self.failed = text
         self.kill()

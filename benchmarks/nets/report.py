@@ -41,16 +41,18 @@ def judge(row, peers):
 
 def table(rows, peers):
     """Text of all rows, one a line. Times in microseconds."""
-    lines = [["network", "fusec", "p10", "p90", "launches", "ops", "unfused",
-              *peers, "best/fusec", "predicted", "error", "eager's", ""]]
+    lines = [["network", "fusec", "p10", "p90", "launches", "kernels", "unfused",
+              "launches", *peers, "best/fusec", "predicted", "error", "eager's", ""]]
     for row in rows:
         fusec = row["contenders"].get("fusec", {})
         eager = row["contenders"].get("eager", {})
         line = [row["case"], _us(row, "fusec")]
         line += [f"{fusec[k]:.0f}" if k in fusec else "-"
                  for k in ("p10_us", "p90_us")]
-        line += [str(fusec.get("launches", "-")), str(fusec.get("ops", "-")),
-                 _us(row, "unfused")]
+        unfused = row["contenders"].get("unfused", {})
+        line += [str(fusec.get("launches", "-")),
+                 str(fusec.get("kernels", "-")), _us(row, "unfused"),
+                 str(unfused.get("launches", "-"))]
         line += [_us(row, name) for name in peers]
         line.append(f"{row['speedup']:.2f}" if "speedup" in row else "-")
         line.append(f"{fusec['predicted_us']:.0f}" if "predicted_us" in fusec

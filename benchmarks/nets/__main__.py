@@ -10,6 +10,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -139,6 +140,8 @@ class Run:
         say(f"  {self.seconds():.0f} s: loaded")
 
         def build(kinds, jobs):
+            if not kinds:
+                return
             chosen = [row["workers"][kind] for kind in kinds for row in rows]
             self.all(chosen, lambda w: w.build(
                 limit, self.formats.get(w.case.name)), jobs)
@@ -249,8 +252,8 @@ def run(options, chosen, folder):
         for row in this.group(chosen[at:at + max(1, options.together)], models):
             rows.append(row)
             this.write(rows)
-    print(", ".join(f"{k} {v}" for k, v in sorted(this.versions.items())),
-          "- TF32 off")
+    print(", ".join([*(f"{k} {v}" for k, v in sorted(this.versions.items())),
+                     "TF32 off"]))
     print(report.table(rows, options.peers))
     print(report.details(rows))
     print("  ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}"
@@ -306,6 +309,13 @@ def main(arguments=None):
                                     options.peers) else 0
     if options.target == "host":
         options.peers = [p for p in options.peers if p != "graphs"]
+    from . import pool
+
+    def stop(number, frame):
+        pool.stop_all()
+        sys.exit(128 + number)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     with tempfile.TemporaryDirectory(prefix="fusec-nets-") as folder:
         return run(options, chosen, folder)
 

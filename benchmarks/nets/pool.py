@@ -15,6 +15,16 @@ class Failure(Exception):
     """A contender failed, ended or took too long; it is over with it."""
 
 
+#: Those whose processes run.
+RUNNING = set()
+
+
+def stop_all():
+    """Ends all processes; who waits for one gets a Failure."""
+    for worker in list(RUNNING):
+        worker.interrupt()
+
+
 class Worker:
     """A contender (worker.py) of a case. `facts` gathers what it says."""
 
@@ -38,6 +48,7 @@ class Worker:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 env=environment, start_new_session=True)
         self.buffer = b""
+        RUNNING.add(self)
 
     @property
     def alive(self):
@@ -118,15 +129,20 @@ class Worker:
                 pass
         self.kill()
 
-    def kill(self):
-        """Ends the process and what it started; once."""
-        if self.ended:
-            return
-        self.ended = True
+    def interrupt(self):
+        """Ends the process group. Its pipes stay: another thread may read."""
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+    def kill(self):
+        """Ends the process and what it started; once."""
+        if self.ended:
+            return
+        self.interrupt()
+        self.ended = True
+        RUNNING.discard(self)
         self.process.wait()
         self.process.stdout.close()
         try:

@@ -125,18 +125,24 @@ fusec_value fusec_builder_constant_ref(fusec_builder *builder, const char *name,
                                        uint64_t bytes,
                                        void (*release)(void *user),
                                        void *user) {
-  // Made first, so that the bytes are given back whatever goes wrong.
-  auto owner = std::make_shared<Borrowed>(release, user);
-  return buildStep(builder, "constant_ref", [&](GraphMaker &b) -> Value {
-    ConstantRequest request{name, dtype, rank, shape, data, bytes};
-    RankedTensorType type = readConstant(b, request);
-    if (!type)
-      return {};
-    if (bytes == 0 || needsNormalising(static_cast<DType>(dtype)))
-      return copyConstant(b, request, type);
-    return b.constant(makeResource(type, name, data, bytes,
-                                   byteSize(static_cast<DType>(dtype)), owner));
-  });
+  // Lives in this frame, so that the bytes are given back whatever goes wrong.
+  std::shared_ptr<Borrowed> owner;
+  fusec_value value =
+      buildStep(builder, "constant_ref", [&](GraphMaker &b) -> Value {
+        owner = std::make_shared<Borrowed>(release, user);
+        ConstantRequest request{name, dtype, rank, shape, data, bytes};
+        RankedTensorType type = readConstant(b, request);
+        if (!type)
+          return {};
+        if (bytes == 0 || needsNormalising(static_cast<DType>(dtype)))
+          return copyConstant(b, request, type);
+        return b.constant(makeResource(type, name, data, bytes,
+                                       byteSize(static_cast<DType>(dtype)),
+                                       owner));
+      });
+  if (!owner && release)
+    release(user);
+  return value;
 }
 
 fusec_value fusec_builder_full(fusec_builder *builder, fusec_dtype dtype,

@@ -132,7 +132,9 @@ static fusec_error *compileProgram(const GraphData &graph,
                                    const Request &request,
                                    session::Compiled &result,
                                    ExecutableData &executable) {
-  std::lock_guard<std::mutex> lock(graph.mutex);
+  GraphLock lock(graph);
+  if (fusec_error *error = lock.check())
+    return error;
   if (request.kind == TargetKind::Reference) {
     auto copy = session::cloneModel(*graph.model);
     if (!copy)

@@ -94,9 +94,8 @@ fusec_execution_context_create(const fusec_executable *executable,
     auto context =
         runtime::ExecutionContext::create(executable->data->loaded, runOptions);
     if (!context)
-      return toError(context.takeError(), known.workspace
-                                              ? FUSEC_INVALID_ARGUMENT
-                                              : FUSEC_OUT_OF_MEMORY);
+      return toError(context.takeError(),
+                     known.workspace ? FUSEC_INVALID_ARGUMENT : FUSEC_FAILED);
     auto made = std::make_unique<fusec_execution_context>();
     made->data = executable->data;
     made->context = std::move(*context);

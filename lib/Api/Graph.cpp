@@ -194,6 +194,40 @@ fusec_error *fusec_graph_output(const fusec_graph *graph, size_t index,
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Locks
+//===----------------------------------------------------------------------===//
+
+/// No function locks two graphs.
+static thread_local const GraphData *lockedGraph = nullptr;
+
+GraphLock::GraphLock(const GraphData &graph) : graph(graph) {
+  graph.mutex.lock();
+  lockedGraph = &graph;
+}
+
+GraphLock::~GraphLock() {
+  lockedGraph = nullptr;
+  graph.mutex.unlock();
+}
+
+fusec_error *GraphLock::check() const {
+  if (!graph.isAbandoned)
+    return nullptr;
+  return makeError(FUSEC_FAILED,
+                   quoted(graph.name) +
+                       ": memory was refused while it was compiled; make the "
+                       "graph anew");
+}
+
+void api::abandonLockedGraph() {
+  if (!lockedGraph)
+    return;
+  lockedGraph->isAbandoned = true;
+  lockedGraph->mutex.unlock();
+  lockedGraph = nullptr;
+}
+
 fusec_error *fusec_graph_to_mlir(const fusec_graph *graph, char **result) {
   return guard([&]() -> fusec_error * {
     if (fusec_error *error = requireNotNull(graph, "graph"))
@@ -207,7 +241,9 @@ fusec_error *fusec_graph_to_mlir(const fusec_graph *graph, char **result) {
     std::string text;
     llvm::raw_string_ostream os(text);
     {
-      std::lock_guard<std::mutex> lock(graph->data->mutex);
+      GraphLock lock(*graph->data);
+      if (fusec_error *error = lock.check())
+        return error;
       mlir::ModuleOp module = *graph->data->model->module;
       module.print(os);
     }

@@ -64,6 +64,23 @@ struct GraphData {
   std::optional<session::Model> model;
   TensorList inputs, outputs;
   mutable std::mutex mutex;
+  /// Set where an exception left the model half changed: it is not used again.
+  mutable bool isAbandoned = false;
+};
+
+/// Holds a graph's mutex. An exception runs no destructor of code built
+/// without them: `guard` gives up the locks that it finds held.
+class GraphLock {
+public:
+  explicit GraphLock(const GraphData &graph);
+  ~GraphLock();
+  GraphLock(const GraphLock &) = delete;
+  GraphLock &operator=(const GraphLock &) = delete;
+  /// An error if the graph must not be used.
+  fusec_error *check() const;
+
+private:
+  const GraphData &graph;
 };
 
 /// A new handle of a bound graph.

@@ -33,6 +33,8 @@ static fusec_code codeOf(session::ErrorClass kind, fusec_code invalid) {
     return FUSEC_UNSUPPORTED;
   case session::ErrorClass::NoDevice:
     return FUSEC_NO_DEVICE;
+  case session::ErrorClass::OutOfMemory:
+    return FUSEC_OUT_OF_MEMORY;
   case session::ErrorClass::Failed:
     break;
   }
@@ -52,6 +54,9 @@ fusec_error *api::toError(llvm::Error error, fusec_code otherwise,
         message += (message.empty() ? "" : "\n") + info.message;
       },
       [&](const llvm::ErrorInfoBase &info) {
+        if (info.convertToErrorCode() ==
+            std::make_error_code(std::errc::not_enough_memory))
+          code = FUSEC_OUT_OF_MEMORY;
         message += (message.empty() ? "" : "\n") + info.message();
       });
   return makeError(code, message);

@@ -34,6 +34,9 @@ fusec_error *toError(llvm::Error error, fusec_code otherwise,
 /// Runs the body of an API function; refused memory becomes an error.
 fusec_error *guard(llvm::function_ref<fusec_error *()> body);
 
+/// Unlocks and abandons the graph that this thread holds, if any (GraphLock).
+void abandonLockedGraph();
+
 /// INVALID_ARGUMENT if `pointer` is null.
 fusec_error *requireNotNull(const void *pointer, const char *what);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Tensor.h"
+#include "fusec/Support/Memory.h"
 #include <cmath>
 #include <cstring>
 
@@ -14,14 +15,8 @@ Expected<Tensor> Tensor::create(DType dtype, llvm::ArrayRef<int64_t> shape,
   Expected<int64_t> bytes = byteCount(DType::F64, shape, maxBytes);
   if (!bytes)
     return bytes.takeError();
-  if (*bytes > (int64_t(64) << 20)) {
-    // Without exceptions refused memory ends the process; ask first.
-    void *probe = ::operator new(static_cast<size_t>(*bytes), std::nothrow);
-    if (!probe)
-      return llvm::createStringError("no memory for a tensor of %lld bytes",
-                                     static_cast<long long>(*bytes));
-    ::operator delete(probe);
-  }
+  if (llvm::Error error = askForMemory(*bytes, "a tensor"))
+    return std::move(error);
   Tensor tensor;
   tensor.dtype = dtype;
   tensor.shape.assign(shape.begin(), shape.end());

@@ -65,7 +65,8 @@ Expected<void *> HostMemoryDevice::allocate(uint64_t bytes) {
     base = static_cast<uint8_t *>(
         std::aligned_alloc(kGuard, total / kGuard * kGuard));
   if (!base)
-    return llvm::createStringError("cannot allocate %llu bytes of host memory",
+    return llvm::createStringError(std::errc::not_enough_memory,
+                                   "cannot allocate %llu bytes of host memory",
                                    static_cast<unsigned long long>(bytes));
   std::memset(base, kGuardByte, kGuard);
   std::memset(base + kGuard, kFreshByte, bytes);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Executable.h"
+#include "fusec/Support/Memory.h"
 
 using namespace fusec::runtime;
 using llvm::Error;
@@ -61,7 +62,9 @@ Expected<std::vector<std::vector<std::byte>>> fusec::runtime::runWithHostData(
 
   std::vector<std::vector<std::byte>> results;
   for (auto [pointer, spec] : llvm::zip_equal(out, program.outputs)) {
-    results.emplace_back(spec.bytes());
+    if (!error)
+      error = askForMemory(spec.bytes(), "an output");
+    results.emplace_back(error ? 0 : spec.bytes());
     if (!error)
       error = device->copyOut(results.back().data(), pointer, spec.bytes(),
                               nullptr);

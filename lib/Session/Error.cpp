@@ -23,7 +23,16 @@ llvm::Error fusec::session::sessionError(ErrorClass kind,
 llvm::Error fusec::session::withClass(ErrorClass kind, llvm::Error error) {
   if (!error || error.isA<SessionError>())
     return error;
-  return sessionError(kind, llvm::toString(std::move(error)));
+  bool isMemory = false;
+  error = llvm::handleErrors(
+      std::move(error),
+      [&](std::unique_ptr<llvm::ErrorInfoBase> info) -> llvm::Error {
+        isMemory |= info->convertToErrorCode() ==
+                    std::make_error_code(std::errc::not_enough_memory);
+        return llvm::Error(std::move(info));
+      });
+  return sessionError(isMemory ? ErrorClass::OutOfMemory : kind,
+                      llvm::toString(std::move(error)));
 }
 
 std::string fusec::session::quoted(const llvm::Twine &twine) {

@@ -114,12 +114,7 @@ static llvm::Error checkNesting(llvm::StringRef text, llvm::StringRef name) {
   return llvm::Error::success();
 }
 
-llvm::Expected<Model> session::parseModel(llvm::StringRef text,
-                                          llvm::StringRef name) {
-  bool isText = !isBytecode(llvm::MemoryBufferRef(text, name));
-  if (llvm::Error error =
-          isText ? checkNesting(text, name) : llvm::Error::success())
-    return error;
+static llvm::Expected<Model> parse(llvm::StringRef text, llvm::StringRef name) {
   Model model;
   model.context = createContext();
   DiagnosticCollector diagnostics(model.context.get());
@@ -135,16 +130,33 @@ llvm::Expected<Model> session::parseModel(llvm::StringRef text,
   return model;
 }
 
+llvm::Expected<Model> session::parseModel(llvm::StringRef text,
+                                          llvm::StringRef name) {
+  // Bytecode nests without brackets, and its reader is not made for what
+  // anybody may write.
+  if (isBytecode(llvm::MemoryBufferRef(text, name)))
+    return sessionError(ErrorClass::InvalidArgument,
+                        quoted(name) +
+                            " is not valid: expected MLIR text, found MLIR "
+                            "bytecode");
+  if (llvm::Error error = checkNesting(text, name))
+    return error;
+  return parse(text, name);
+}
+
 llvm::Expected<Model> session::importModel(const onnx::Model &file,
                                            const onnx::ImportOptions &options,
                                            llvm::StringRef name) {
   Model model;
   model.context = createContext();
   DiagnosticCollector diagnostics(model.context.get());
-  model.module = onnx::importModel(file, model.context.get(), options);
+  onnx::ImportFailure failure;
+  model.module =
+      onnx::importModel(file, model.context.get(), options, &failure);
   if (!model.module)
     return sessionError(
-        ErrorClass::Unsupported,
+        failure == onnx::ImportFailure::Malformed ? ErrorClass::InvalidArgument
+                                                  : ErrorClass::Unsupported,
         quoted(name) + ": " +
             llvm::toString(diagnostics.take("the model cannot be imported")));
   if (llvm::Error error = describeFunction(model))
@@ -158,7 +170,7 @@ llvm::Expected<Model> session::cloneModel(const Model &model) {
   ModuleOp module = const_cast<Model &>(model).module.get();
   if (failed(writeBytecodeToFile(module, stream)))
     return sessionError(ErrorClass::Failed, "the graph cannot be copied");
-  return parseModel(bytes, "graph");
+  return parse(bytes, "graph");
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,12 +191,17 @@ session::openInputs(const onnx::Model &file) {
 
 llvm::Error session::checkInputTypes(const onnx::Model &file) {
   for (const onnx::ValueInfo *input : openInputs(file)) {
+    if (input->type.kind == onnx::Type::Kind::None)
+      return sessionError(ErrorClass::InvalidArgument,
+                          "input " + quoted(input->name) + " has no type");
     if (input->type.kind != onnx::Type::Kind::Tensor)
       return sessionError(ErrorClass::Unsupported,
                           "input " + quoted(input->name) +
                               ": expected a tensor, found another ONNX type");
     if (auto dtype = onnx::toDType(input->type.elementType); !dtype)
-      return sessionError(ErrorClass::Unsupported,
+      return sessionError(onnx::isDataType(input->type.elementType)
+                              ? ErrorClass::Unsupported
+                              : ErrorClass::InvalidArgument,
                           "input " + quoted(input->name) + ": " +
                               llvm::toString(dtype.takeError()));
   }

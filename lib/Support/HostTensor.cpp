@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Support/HostTensor.h"
+#include "fusec/Support/Memory.h"
 
 #include <bit>
 #include <cstring>
-#include <new>
 
 using namespace fusec;
 using llvm::Expected;
@@ -20,15 +20,8 @@ Expected<HostTensor> HostTensor::create(DType dtype,
   Expected<int64_t> size = byteCount(dtype, shape, maxBytes);
   if (!size)
     return size.takeError();
-  // std::vector has no way to report refused memory without exceptions; a
-  // probe tells about large sizes.
-  if (*size > (int64_t(64) << 20)) {
-    void *probe = ::operator new(static_cast<size_t>(*size), std::nothrow);
-    if (!probe)
-      return llvm::createStringError("no memory for a tensor of %lld bytes",
-                                     static_cast<long long>(*size));
-    ::operator delete(probe);
-  }
+  if (llvm::Error error = askForMemory(*size, "a tensor"))
+    return std::move(error);
   HostTensor tensor;
   tensor.dtype = dtype;
   tensor.shape.assign(shape.begin(), shape.end());

@@ -98,6 +98,10 @@ llvm::Expected<Arguments> Arguments::parse(const CommandSpec &command,
                                               name + "=" + option->value);
       value = args[++i];
     }
+    if (!option->value.empty() && value.empty())
+      return toolError(ExitCode::Usage, name + " needs a value: expected " +
+                                            name + "=" + option->value +
+                                            ", found nothing");
     std::vector<StringRef> &values = result.options[option->name];
     if (!values.empty() && !option->repeats)
       return toolError(ExitCode::Usage, name + " is given twice",

@@ -44,6 +44,7 @@ static ExitCode toExitCode(session::ErrorClass kind) {
   case session::ErrorClass::NoDevice:
     return ExitCode::NoDevice;
   case session::ErrorClass::Failed:
+  case session::ErrorClass::OutOfMemory:
     break;
   }
   return ExitCode::Failed;

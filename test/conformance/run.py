@@ -7,7 +7,8 @@ A suite is a folder of cases in the layout of ONNX's backend tests. Its table,
 SUITE.txt beside this file, has one line for each case:
 
     CASE: right
-    CASE: refused: CLASS
+    CASE: refused: CLASS                   (fusec cannot do it)
+    CASE: malformed: CLASS                 (fusec takes it for inconsistent)
     CASE: right; TARGET refused: CLASS     (the other targets are right)
     CASE: doubtful: WHY                    (from doubtful.txt, not run)
 
@@ -105,7 +106,9 @@ def run_cases(options, target, tolerance, cases):
             and rows[0]["name"].split("/test_data_set_")[0] == case.name
         ):
             row = rows.pop(0)
-            outcomes.append((row["outcome"], row["message"]))
+            malformed = row["outcome"] == "ERROR" and row["code"] == 2
+            word = "MALFORMED" if malformed else row["outcome"]
+            outcomes.append((word, row["message"]))
         results[case] = worst(outcomes) if outcomes else ("CRASH", "no outcome")
     return results
 
@@ -152,7 +155,7 @@ def status(outcomes):
     bad = {
         target: outcome
         for target, outcome in outcomes.items()
-        if outcome[0] not in ("PASS", "UNSUPPORTED")
+        if outcome[0] not in ("PASS", "UNSUPPORTED", "MALFORMED")
     }
     if bad:
         names = {"FAIL": "WRONG"}
@@ -161,16 +164,17 @@ def status(outcomes):
             for target, (word, message) in bad.items()
         )
     refused = {
-        target: refusal(message)
+        target: ("malformed: " if word == "MALFORMED" else "refused: ")
+        + refusal(message)
         for target, (word, message) in outcomes.items()
-        if word == "UNSUPPORTED"
+        if word != "PASS"
     }
     if not refused:
         return True, "right"
     if len(refused) == len(outcomes):
-        return True, "refused: " + refused[next(iter(outcomes))]
+        return True, refused[next(iter(outcomes))]
     return True, "right; " + "; ".join(
-        f"{target} refused: {why}" for target, why in refused.items()
+        f"{target} {why}" for target, why in refused.items()
     )
 
 

@@ -23,6 +23,8 @@ enum class ErrorClass : uint8_t {
   NoDevice,
   /// A kernel failed to compile or run.
   Failed,
+  /// Memory was refused.
+  OutOfMemory,
 };
 
 /// A message with its class.
@@ -41,7 +43,8 @@ public:
 /// A SessionError. The message is lower case without a trailing period.
 llvm::Error sessionError(ErrorClass kind, const llvm::Twine &message);
 
-/// `error` with a class; a SessionError keeps its own. Success stays success.
+/// `error` with a class; a SessionError keeps its own, and refused memory
+/// (std::errc::not_enough_memory) has one. Success stays success.
 llvm::Error withClass(ErrorClass kind, llvm::Error error);
 
 /// `text` between quotes, control bytes and bytes above ASCII escaped: names

@@ -28,7 +28,7 @@ struct Model {
 /// threads of its own.
 std::unique_ptr<mlir::MLIRContext> createContext();
 
-/// Parses MLIR text (or bytecode); `name` is for messages.
+/// Parses MLIR text; bytecode is refused. `name` is for messages.
 llvm::Expected<Model> parseModel(llvm::StringRef text, llvm::StringRef name);
 
 /// Imports an ONNX file whose sizes `options` settle; `name` is for messages.

@@ -101,6 +101,10 @@ Val importer::windowMask(Operator &op, int64_t queries, int64_t keys,
                          const Val &offset, int64_t left, int64_t right) {
   if (left < 0 && right < 0)
     return {};
+  // Wider than any tensor, and far from where sums of positions wrap.
+  constexpr int64_t kMaxWindow = int64_t(1) << 40;
+  left = std::min(left, kMaxWindow);
+  right = std::min(right, kMaxWindow);
   Emitter &emit = op.emit;
   Val query = emit.iota(DType::I64, {queries, 1}, 0);
   Val key = emit.iota(DType::I64, {1, keys}, 1);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Emitter.h"
+#include "fusec/Frontend/Onnx/TensorData.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
@@ -54,11 +55,30 @@ void Emitter::enterNode(mlir::Location location, std::string text) {
   prefix = std::move(text);
 }
 
-Val Emitter::fail(const llvm::Twine &message) {
-  if (!hasFailed)
+Val Emitter::report(ImportFailure kind, const llvm::Twine &message) {
+  if (!failed()) {
     mlir::emitError(loc) << prefix << ": " << message.str();
-  hasFailed = true;
+    failure = kind;
+  }
   return {};
+}
+
+Val Emitter::fail(const llvm::Twine &message) {
+  return report(ImportFailure::Malformed, message);
+}
+
+Val Emitter::unsupported(const llvm::Twine &message) {
+  return report(ImportFailure::Unsupported, message);
+}
+
+std::optional<DType> Emitter::dtype(DataType type, const llvm::Twine &what) {
+  llvm::Expected<DType> found = onnx::toDType(type);
+  if (found)
+    return *found;
+  report(isDataType(type) ? ImportFailure::Unsupported
+                          : ImportFailure::Malformed,
+         what + llvm::toString(found.takeError()));
+  return std::nullopt;
 }
 
 bool Emitter::checkShape(DType dtype, DimsRef shape) {
@@ -116,7 +136,7 @@ mlir::Value Emitter::use(const Val &val) {
 }
 
 Val Emitter::fromConstant(std::shared_ptr<const HostTensor> tensor) {
-  if (hasFailed)
+  if (failed())
     return {};
   Val val;
   val.dtype = tensor->dtype;
@@ -152,8 +172,19 @@ Val Emitter::scalarInt(DType dtype, int64_t value) {
   return fromConstant(std::move(tensor));
 }
 
+bool Emitter::charge(int64_t elements) {
+  if (elements > options.maxMadeElements - made)
+    unsupported("the operators of the model make constants of more than " +
+                llvm::Twine(options.maxMadeElements) + " elements");
+  else
+    made += elements;
+  return !failed();
+}
+
 Val Emitter::vector(DimsRef values) {
   int64_t size = static_cast<int64_t>(values.size());
+  if (!charge(size))
+    return {};
   auto tensor = HostTensor::create(DType::I64, {size}, options.maxTensorBytes);
   if (!tensor)
     return fail(llvm::toString(tensor.takeError()));
@@ -168,7 +199,7 @@ Val Emitter::splat(const Val &value, DimsRef shape) {
 
 Val Emitter::make(DType dtype, DimsRef shape,
                   llvm::function_ref<mlir::Value(RankedTensorType)> build) {
-  if (hasFailed || !checkShape(dtype, shape))
+  if (failed() || !checkShape(dtype, shape))
     return {};
   mlir::Value value = build(RankedTensorType::get(
       shape, graph::fromDType(builder.getContext(), dtype)));

@@ -50,16 +50,25 @@ public:
   void enterNode(mlir::Location location, std::string prefix);
   mlir::Location location() const { return loc; }
   const std::string &messagePrefix() const { return prefix; }
-  /// Reports "<prefix>: <message>" unless something failed before. Returns the
-  /// null value.
+  /// Reports "<prefix>: <message>" unless something failed before: the file
+  /// contradicts itself or the format. Returns the null value.
   Val fail(const llvm::Twine &message);
-  bool failed() const { return hasFailed; }
+  /// The same for what the format allows and fusec does not do.
+  Val unsupported(const llvm::Twine &message);
+  bool failed() const { return failure != ImportFailure::None; }
+  ImportFailure kind() const { return failure; }
 
   //--- Values --------------------------------------------------------------//
 
+  /// The element type of a data type of the format; nothing after a report,
+  /// which begins with `what`.
+  std::optional<DType> dtype(DataType type, const llvm::Twine &what);
   /// An SSA value for `val`: constants become graph.constant on first use.
   mlir::Value use(const Val &val);
   Val fromConstant(HostTensor tensor);
+  /// Counts elements of a constant that an operator is about to make: a small
+  /// file must not ask for gigabytes. False after a report.
+  bool charge(int64_t elements);
   Val fromConstant(std::shared_ptr<const HostTensor> tensor);
   Val fromValue(mlir::Value value);
   /// A rank-0 constant; integers wrap, floats round.
@@ -131,6 +140,7 @@ public:
   mlir::OpBuilder &builder;
 
 private:
+  Val report(ImportFailure kind, const llvm::Twine &message);
   /// Reports hostile shapes.
   bool checkShape(DType dtype, DimsRef shape);
   /// A tensor for a result that may be folded, or nothing.
@@ -145,8 +155,8 @@ private:
   const ImportOptions &options;
   mlir::Location loc;
   std::string prefix;
-  bool hasFailed = false;
-  int64_t folded = 0;
+  ImportFailure failure = ImportFailure::None;
+  int64_t folded = 0, made = 0;
   /// graph.constant ops by the bytes that they hold.
   llvm::DenseMap<const HostTensor *, mlir::Value> constants;
   /// Keeps the keys of `constants` alive.

@@ -226,7 +226,7 @@ Val Emitter::gather(const Val &x, const Val &indices, int64_t axis) {
 }
 
 Val Emitter::iota(DType dtype, DimsRef shape, int64_t dimension) {
-  if (hasFailed)
+  if (failed())
     return {};
   if (auto out = foldTarget(dtype, shape, {})) {
     foldIota(dimension, *out);

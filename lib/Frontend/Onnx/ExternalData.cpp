@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Frontend/Onnx/TensorData.h"
 #include "fusec/Support/File.h"
+#include "fusec/Support/Memory.h"
 
 #include <cerrno>
 #include <cstring>
@@ -111,6 +112,8 @@ fusec::onnx::readExternalData(StringRef folder, StringRef location,
     return refuse(location, llvm::Twine(wanted) +
                                 " bytes are above the limit of " +
                                 llvm::Twine(maxBytes));
+  if (Error error = askForMemory(wanted, "external data"))
+    return std::move(error);
   std::vector<std::byte> bytes(wanted);
   if (Error error = readExactly(file->get(), bytes.data(), wanted, offset))
     return refuse(location, llvm::toString(std::move(error)));

@@ -223,9 +223,9 @@ static void importContribRotaryEmbedding(Operator &op) {
   Emitter &emit = op.emit;
   op.ignore({"max_position"});
   Val x = op.in(0), positions = op.in(1);
-  if (!op.require(op.floatAttr("scale", 1) == 1 &&
-                      op.intAttr("is_packed_batching", 0) == 0,
-                  "scaled or packed rotation is not supported") ||
+  if (!op.requireSupport(op.floatAttr("scale", 1) == 1 &&
+                             op.intAttr("is_packed_batching", 0) == 0,
+                         "scaled or packed rotation is not supported") ||
       !x || !positions ||
       !op.require(x.rank() == 3 || x.rank() == 4, "expected rank 3 or 4"))
     return;

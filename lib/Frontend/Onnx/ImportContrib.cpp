@@ -121,9 +121,9 @@ static void importEmbedLayerNorm(Operator &op) {
     Val kept = emit.splat(emit.scalarInt(DType::I32, 0), {batch});
     if (op.hasInput(7)) {
       Val mask = op.in(7);
-      if (!mask ||
-          !op.require(mask.rank() == 2, "expected a mask of rank 2, found " +
-                                            describe(mask.shape)))
+      if (!mask || !op.requireSupport(mask.rank() == 2,
+                                      "expected a mask of rank 2, found " +
+                                          describe(mask.shape)))
         return;
       kept = emit.reduce(ReduceKind::sum, emit.cast(mask, DType::I32), {1});
     }
@@ -148,9 +148,9 @@ static void importFusedMatMul(Operator &op) {
   double alpha = op.floatAttr("alpha", 1);
   bool swapA = op.intAttr("transA", 0) != 0,
        swapB = op.intAttr("transB", 0) != 0;
-  if (!op.require(op.intAttr("transBatchA", 0) == 0 &&
-                      op.intAttr("transBatchB", 0) == 0,
-                  "transposed batches are not supported"))
+  if (!op.requireSupport(op.intAttr("transBatchA", 0) == 0 &&
+                             op.intAttr("transBatchB", 0) == 0,
+                         "transposed batches are not supported"))
     return;
   Val a = op.in(0), b = op.in(1);
   Val y = matmul(op, swapA ? swapLast(op, a) : a, swapB ? swapLast(op, b) : b);
@@ -219,14 +219,16 @@ static void importContribAttention(Operator &op) {
   if (!x || !weights ||
       !op.require(x.rank() == 3 && weights.rank() == 2,
                   "expected an input of rank 3 and weights of rank 2") ||
-      !op.require(op.intAttr("do_rotary", 0) == 0 && !op.hasInput(4),
-                  "rotation and past keys are not supported"))
+      !op.requireSupport(op.intAttr("do_rotary", 0) == 0 && !op.hasInput(4),
+                         "rotation and past keys are not supported"))
     return;
   int64_t third = weights.shape[1] / 3;
   Dims parts = sizes ? *sizes : Dims{third, third, third};
-  if (!op.require(parts.size() == 3 &&
-                      parts[0] + parts[1] + parts[2] == weights.shape[1] &&
-                      llvm::all_of(parts, [](int64_t n) { return n > 0; }),
+  // Each is at most the width, so their sum does not overflow.
+  bool fits = parts.size() == 3 && llvm::all_of(parts, [&](int64_t n) {
+                return n > 0 && n <= weights.shape[1];
+              });
+  if (!op.require(fits && parts[0] + parts[1] + parts[2] == weights.shape[1],
                   "the weights do not split into query, key and value"))
     return;
   Val packed = matmul(op, x, weights);
@@ -259,9 +261,9 @@ static void importMultiHeadAttention(Operator &op) {
   bool causal = op.intAttr("unidirectional", 0) != 0;
   double filter = op.floatAttr("mask_filter_value", -10000);
   Val query = op.in(0);
-  if (!query || !op.require(query.rank() == 3 && op.hasInput(1) &&
-                                op.hasInput(2) && !op.hasInput(6),
-                            "expected separate query, key and value"))
+  if (!query || !op.requireSupport(query.rank() == 3 && op.hasInput(1) &&
+                                       op.hasInput(2) && !op.hasInput(6),
+                                   "expected separate query, key and value"))
     return;
   Val key = op.in(1), value = op.in(2);
   if (op.hasInput(3)) {

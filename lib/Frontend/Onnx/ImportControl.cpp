@@ -29,11 +29,12 @@ static bool isTrue(const Val &known) { return known.constant->getI64(0) != 0; }
 static Val choose(Operator &op, const Val &condition, const Val &a,
                   const Val &b) {
   if (!a || !b ||
-      !op.require(a.dtype == b.dtype && a.shape == b.shape,
-                  "the condition must be known at import, as it decides a "
-                  "type: " +
-                      name(a.dtype) + describe(a.shape) + " or " +
-                      name(b.dtype) + describe(b.shape)))
+      !op.requireSupport(
+          a.dtype == b.dtype && a.shape == b.shape,
+          "the condition must be known at import, as it decides a "
+          "type: " +
+              name(a.dtype) + describe(a.shape) + " or " + name(b.dtype) +
+              describe(b.shape)))
     return {};
   return op.emit.select(condition, a, b);
 }
@@ -110,10 +111,11 @@ static void importLoop(Operator &op) {
   for (int64_t trip = 0; !op.failed() && (!limit || trip < *limit); ++trip) {
     if (active.constant && !isTrue(active))
       break;
-    if (!op.require(trip < kMaxTrips,
-                    "more than " + llvm::Twine(kMaxTrips) + " iterations") ||
-        !op.require(active.constant || (limit && stacks == 0),
-                    "the condition must be known at import"))
+    if (!op.requireSupport(trip < kMaxTrips, "more than " +
+                                                 llvm::Twine(kMaxTrips) +
+                                                 " iterations") ||
+        !op.requireSupport(active.constant || (limit && stacks == 0),
+                           "the condition must be known at import"))
       return;
     llvm::SmallVector<Val> inputs = {emit.scalarInt(DType::I64, trip), active};
     inputs.append(values);
@@ -136,7 +138,8 @@ static void importLoop(Operator &op) {
     op.out(i, values[i]);
   for (size_t i = 0; i < stacks; ++i) {
     if (op.hasOutput(carried + i) &&
-        !op.require(!rows[i].empty(), "a stacked output without iterations"))
+        !op.requireSupport(!rows[i].empty(),
+                           "a stacked output without iterations"))
       return;
     op.out(carried + i, stackAt(op, rows[i], 0));
   }
@@ -170,8 +173,8 @@ static void importScan(Operator &op) {
   if (!op.require(asked >= 1 && asked <= static_cast<int64_t>(op.inputCount()) -
                                              static_cast<int64_t>(first),
                   "unexpected num_scan_inputs") ||
-      !op.require(!hasBatch || !op.hasInput(0),
-                  "sequence lengths are not supported"))
+      !op.requireSupport(!hasBatch || !op.hasInput(0),
+                         "sequence lengths are not supported"))
     return;
   Emitter &emit = op.emit;
   size_t scanned = static_cast<size_t>(asked);
@@ -191,8 +194,8 @@ static void importScan(Operator &op) {
   auto read = [&](size_t i) {
     Val val = op.in(first + i);
     if (val && hasBatch &&
-        op.require(val.rank() >= 1 && val.shape[0] == 1,
-                   "expected batches of one"))
+        op.requireSupport(val.rank() >= 1 && val.shape[0] == 1,
+                          "expected batches of one"))
       val = emit.reshape(val, DimsRef(val.shape).drop_front());
     return val;
   };
@@ -211,9 +214,9 @@ static void importScan(Operator &op) {
     trips = val.shape[*axis];
     inputs.push_back(val);
   }
-  if (!op.require(trips > 0 && trips <= kMaxTrips,
-                  "expected 1 to " + llvm::Twine(kMaxTrips) +
-                      " iterations, found " + llvm::Twine(trips)))
+  if (!op.requireSupport(trips > 0 && trips <= kMaxTrips,
+                         "expected 1 to " + llvm::Twine(kMaxTrips) +
+                             " iterations, found " + llvm::Twine(trips)))
     return;
   llvm::SmallVector<llvm::SmallVector<Val>> rows(stacks,
                                                  llvm::SmallVector<Val>(trips));

@@ -49,7 +49,8 @@ static std::optional<int64_t> checkConv(Operator &op, const Val &x,
                   "expected input and kernel of one rank of at least 3, "
                   "found " +
                       describe(x.shape) + " and " + describe(kernel.shape)) ||
-      !op.require(groups > 0 && groups <= (1 << 24), "unsupported group") ||
+      !op.require(groups > 0 && groups <= (1 << 24),
+                  "expected a positive group") ||
       !op.require(kernel.shape[1] * groups == x.shape[1] &&
                       kernel.shape[0] % groups == 0,
                   "kernel " + describe(kernel.shape) + " and group " +
@@ -95,9 +96,9 @@ static Val centred(Operator &op, const Val &x, const Val &zeroPoint,
   if (zero && zero.elements() == 1)
     zero = emit.reshape(zero, {});
   else if (zero &&
-           op.require(zero.rank() == 1 && zero.shape[0] == x.shape[axis],
-                      "unsupported shape of zero points " +
-                          describe(zero.shape)))
+           op.requireSupport(zero.rank() == 1 && zero.shape[0] == x.shape[axis],
+                             "unsupported shape of zero points " +
+                                 describe(zero.shape)))
     zero = emit.broadcast(zero, x.shape, {axis});
   return emit.sub(wide, zero);
 }
@@ -179,7 +180,7 @@ static Val spread(Operator &op, const Val &x, DimsRef strides) {
     low.append({0, 0});
     high.append({0, strides[i] - 1});
     auto size = checkedMul(n, strides[i]);
-    if (!op.require(size.has_value(), "a stride is too large"))
+    if (!op.requireSupport(size.has_value(), "a stride is too large"))
       return {};
     flat.push_back(*size);
     sizes.push_back(n == 0 ? 0 : (n - 1) * strides[i] + 1);
@@ -228,11 +229,11 @@ static bool transposedPads(Operator &op, DimsRef input, DimsRef extra,
   bool sane = true;
   for (int64_t p : pads.value_or(Dims()))
     sane &= p > -(int64_t(1) << 30) && p < (int64_t(1) << 30);
-  if (!op.require(sane, "unsupported pads"))
+  if (!op.requireSupport(sane, "unsupported pads"))
     return false;
   bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (!op.require(same || mode == "NOTSET" || mode == "VALID",
-                  "unsupported auto_pad " + quoted(mode)))
+                  "unknown auto_pad " + quoted(mode)))
     return false;
   for (size_t i = 0; i < rank; ++i) {
     int64_t extent = w.dilations[i] * (w.kernel[i] - 1) + 1;
@@ -243,8 +244,8 @@ static bool transposedPads(Operator &op, DimsRef input, DimsRef extra,
     }
     int64_t size = shape ? (*shape)[i] : input[i] * w.strides[i];
     int64_t full = w.strides[i] * (input[i] - 1) + extra[i] + extent;
-    if (!op.require(size >= 0 && size <= full + (int64_t(1) << 30),
-                    "unsupported output size " + llvm::Twine(size)))
+    if (!op.requireSupport(size >= 0 && size <= full + (int64_t(1) << 30),
+                           "unsupported output size " + llvm::Twine(size)))
       return false;
     int64_t total = std::max<int64_t>(full - size, 0);
     low.push_back(mode == "SAME_UPPER" ? total / 2 : total - total / 2);
@@ -283,8 +284,8 @@ static void importConvTranspose(Operator &op) {
   if (!strides || !dilations ||
       !op.require(!given || *given == w.kernel,
                   "kernel_shape disagrees with the weights") ||
-      !op.require(extra.size() == rank && positive,
-                  "unsupported output_padding or empty dimension"))
+      !op.requireSupport(extra.size() == rank && positive,
+                         "unsupported output_padding or empty dimension"))
     return;
   w.strides = *strides;
   w.dilations = *dilations;

@@ -95,7 +95,7 @@ static std::optional<graph::ScatterKind> scatterKind(Operator &op) {
                   .Case("max", ScatterKind::max)
                   .Case("min", ScatterKind::min)
                   .Default(std::nullopt);
-  op.require(kind.has_value(), "unsupported reduction " + quoted(text));
+  op.require(kind.has_value(), "unknown reduction " + quoted(text));
   return op.failed() ? std::nullopt : kind;
 }
 
@@ -169,8 +169,8 @@ static void importScatterNd(Operator &op) {
 static void importOneHot(Operator &op) {
   Val indices = op.in(0), depthVal = op.in(1), values = op.in(2);
   if (!indices || !depthVal || !values ||
-      !op.require(depthVal.constant && depthVal.elements() == 1,
-                  "the depth must be known at import") ||
+      !op.requireSupport(depthVal.constant && depthVal.elements() == 1,
+                         "the depth must be known at import") ||
       !op.require(values.rank() == 1 && values.shape[0] == 2,
                   "expected two values"))
     return;

@@ -105,10 +105,10 @@ static Val perChannel(Operator &op, const Val &v, int64_t channels,
 static void importBatchNormalization(Operator &op) {
   double epsilon = op.floatAttr("epsilon", 1e-5f);
   op.ignore({"momentum"});
-  if (!op.require(op.intAttr("training_mode", 0) == 0,
-                  "training mode is not supported") ||
-      !op.require(op.intAttr("spatial", 1) == 1,
-                  "statistics per element are not supported"))
+  if (!op.requireSupport(op.intAttr("training_mode", 0) == 0,
+                         "training mode is not supported") ||
+      !op.requireSupport(op.intAttr("spatial", 1) == 1,
+                         "statistics per element are not supported"))
     return;
   Val x = op.in(0);
   if (!requireFloat(op, x) ||
@@ -205,7 +205,8 @@ static void importLayerNormalization(Operator &op) {
   double epsilon = op.floatAttr("epsilon", 1e-5f);
   Val x = op.in(0);
   if (!requireFloat(op, x) ||
-      !op.require(op.intAttr("stash_type", 1) == 1, "unsupported stash_type"))
+      !op.requireSupport(op.intAttr("stash_type", 1) == 1,
+                         "unsupported stash_type"))
     return;
   auto axis = normAxis(op, x);
   if (!axis)
@@ -227,7 +228,8 @@ static void importRmsNormalization(Operator &op) {
   double epsilon = op.floatAttr("epsilon", 1e-5f);
   Val x = op.in(0);
   if (!requireFloat(op, x) ||
-      !op.require(op.intAttr("stash_type", 1) == 1, "unsupported stash_type"))
+      !op.requireSupport(op.intAttr("stash_type", 1) == 1,
+                         "unsupported stash_type"))
     return;
   auto axis = normAxis(op, x);
   if (!axis)

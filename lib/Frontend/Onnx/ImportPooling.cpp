@@ -118,7 +118,7 @@ static Val lpPower(Operator &op, const Val &x, double p) {
 /// The exponent of an Lp pooling.
 static std::optional<double> lpExponent(Operator &op, const Val &x) {
   int64_t p = op.intAttr("p", 2);
-  if (!x || !op.require(p >= 1 && p < 1024, "unsupported p") ||
+  if (!x || !op.requireSupport(p >= 1 && p < 1024, "unsupported p") ||
       !op.require(isFloat(x.dtype), "expected a float tensor"))
     return std::nullopt;
   return static_cast<double>(p);

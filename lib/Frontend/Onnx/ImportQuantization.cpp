@@ -47,8 +47,8 @@ static Val spreadParam(Operator &op, const Val &v, const Val &x, int64_t axis,
       return {};
     return emit.broadcast(v, x.shape, {*normal});
   }
-  if (!op.require(block > 0 && v.rank() == x.rank(),
-                  "unsupported shape of scales " + describe(v.shape)))
+  if (!op.requireSupport(block > 0 && v.rank() == x.rank(),
+                         "unsupported shape of scales " + describe(v.shape)))
     return {};
   return emit.broadcastTo(repeatBlocks(op, v, *normal, block, x.shape[*normal]),
                           x.shape);
@@ -70,14 +70,14 @@ static Val quantize(Operator &op, const Val &x, const Val &scale,
 static void importQuantizeLinear(Operator &op) {
   int64_t axis = op.intAttr("axis", 1), block = op.intAttr("block_size", 0);
   Val x = op.in(0), scale = op.in(1);
-  if (!op.require(op.intAttr("saturate", 1) == 1,
-                  "only saturating quantisation is supported") ||
+  if (!op.requireSupport(op.intAttr("saturate", 1) == 1,
+                         "only saturating quantisation is supported") ||
       !op.require(block >= 0, "a negative block_size"))
     return;
   // The division is done in the scale's type unless the node says otherwise.
   if (op.intAttr("precision", 0) != 0) {
     DType precision = op.dtypeAttr("precision", DType::F32);
-    if (!op.require(isFloat(precision), "unsupported precision"))
+    if (!op.requireSupport(isFloat(precision), "unsupported precision"))
       return;
     x = op.emit.cast(x, precision);
     scale = op.emit.cast(scale, precision);

@@ -240,8 +240,8 @@ readRecurrence(Operator &op, int64_t gates,
                   "input " + describe(n.x.shape) + " and weights " +
                       describe(n.w.shape) + ", " + describe(n.r.shape) +
                       " do not fit") ||
-      !op.require(n.steps <= kMaxSteps / n.directions,
-                  "more than " + llvm::Twine(kMaxSteps) + " steps") ||
+      !op.requireSupport(n.steps <= kMaxSteps / n.directions,
+                         "more than " + llvm::Twine(kMaxSteps) + " steps") ||
       !readActivations(op, n, activations))
     return std::nullopt;
   if (op.hasInput(3)) {
@@ -328,7 +328,7 @@ static Val stack(Operator &op, llvm::ArrayRef<Val> parts) {
 /// Outputs Y [steps, directions, batch, hidden] and the last states.
 static void importSteps(Operator &op, const Recurrence &n, Step step) {
   Emitter &emit = op.emit;
-  if (!op.require(n.steps > 0, "expected at least one step"))
+  if (!op.requireSupport(n.steps > 0, "expected at least one step"))
     return;
   llvm::SmallVector<Val> all, hidden, cell;
   for (int64_t d = 0; d < n.directions; ++d) {

@@ -72,6 +72,8 @@ static Val resizeLinear(Operator &op, const Val &x, const AxisPlan &p,
   if (!x)
     return {};
   Dims low, high;
+  if (!op.emit.charge(p.out))
+    return {};
   auto weights = HostTensor::create(x.dtype, {p.out});
   if (!weights)
     return op.fail(llvm::toString(weights.takeError()));
@@ -99,10 +101,11 @@ static Val resizeLinear(Operator &op, const Val &x, const AxisPlan &p,
 static void resize(Operator &op, Val x, llvm::ArrayRef<AxisPlan> plans,
                    const Modes &m) {
   bool linear = m.mode == "linear";
-  if (!op.require(linear || m.mode == "nearest",
-                  "unsupported mode " + quoted(m.mode)) ||
-      !op.require(!linear || isFloat(x.dtype),
-                  "linear interpolation of integers is not supported"))
+  if (!op.require(linear || m.mode == "nearest" || m.mode == "cubic",
+                  "unknown mode " + quoted(m.mode)) ||
+      !op.requireSupport(m.mode != "cubic", "unsupported mode 'cubic'") ||
+      !op.requireSupport(!linear || isFloat(x.dtype),
+                         "linear interpolation of integers is not supported"))
     return;
   DType dtype = x.dtype;
   if (linear)
@@ -124,9 +127,9 @@ static void resize(Operator &op, Val x, llvm::ArrayRef<AxisPlan> plans,
 static std::optional<std::vector<double>> constScales(Operator &op,
                                                       size_t input) {
   Val val = op.in(input);
-  if (!val || !op.require(val.constant && isFloat(val.dtype) &&
-                              val.rank() <= 1 && val.elements() <= 64,
-                          "the scales must be known at import"))
+  if (!val || !op.requireSupport(val.constant && isFloat(val.dtype) &&
+                                     val.rank() <= 1 && val.elements() <= 64,
+                                 "the scales must be known at import"))
     return std::nullopt;
   std::vector<double> out;
   for (int64_t i = 0; i < val.elements(); ++i)
@@ -139,8 +142,10 @@ static std::optional<AxisPlan> planScale(Operator &op, const Val &x,
                                          int64_t axis, double scale) {
   int64_t in = x.shape[axis];
   double resized = static_cast<double>(in) * scale;
-  if (!op.require(scale > 0 && resized < 0x1p40,
-                  "unsupported scale of axis " + llvm::Twine(axis)))
+  if (!op.require(
+          scale > 0 && resized < 0x1p40,
+          "expected a positive scale that leaves a size below 2^40 for axis " +
+              llvm::Twine(axis)))
     return std::nullopt;
   return AxisPlan{axis, in, static_cast<int64_t>(std::floor(resized)), scale,
                   resized};
@@ -152,15 +157,19 @@ planSizes(Operator &op, const Val &x, DimsRef axes, DimsRef sizes) {
   std::string policy = op.stringAttr("keep_aspect_ratio_policy", "stretch");
   bool larger = policy == "not_smaller";
   if (!op.require(policy == "stretch" || larger || policy == "not_larger",
-                  "unsupported policy " + quoted(policy)))
+                  "unknown policy " + quoted(policy)))
     return std::nullopt;
   double common = larger ? 0 : INFINITY;
   llvm::SmallVector<AxisPlan> plans;
   for (size_t i = 0; i < axes.size(); ++i) {
     int64_t in = x.shape[axes[i]];
-    if (!op.require(in > 0 && sizes[i] >= 0, "unsupported size"))
+    bool fits = sizes[i] >= 0 && sizes[i] < (int64_t(1) << 40);
+    if (!op.require((in > 0 && fits) || sizes[i] == 0,
+                    "cannot resize axis " + llvm::Twine(axes[i]) + " from " +
+                        llvm::Twine(in) + " to " + llvm::Twine(sizes[i])))
       return std::nullopt;
-    double scale = static_cast<double>(sizes[i]) / static_cast<double>(in);
+    double scale =
+        in == 0 ? 1 : static_cast<double>(sizes[i]) / static_cast<double>(in);
     common = larger ? std::max(common, scale) : std::min(common, scale);
     plans.push_back(
         {axes[i], in, sizes[i], scale, static_cast<double>(sizes[i])});
@@ -170,6 +179,9 @@ planSizes(Operator &op, const Val &x, DimsRef axes, DimsRef sizes) {
   for (AxisPlan &p : plans) {
     p.scale = common;
     p.resized = static_cast<double>(p.in) * common;
+    if (!op.require(p.resized < 0x1p40,
+                    "axis " + llvm::Twine(p.axis) + " becomes too large"))
+      return std::nullopt;
     p.out = static_cast<int64_t>(std::floor(p.resized + 0.5));
   }
   return plans;
@@ -188,10 +200,11 @@ static void importResize(Operator &op) {
   static constexpr llvm::StringRef kKnown[] = {
       "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
       "align_corners", "asymmetric"};
-  if (!op.require(llvm::is_contained(kKnown, m.coordinate),
-                  "unsupported coordinate mode " + quoted(m.coordinate)) ||
-      !op.require(op.intAttr("antialias", 0) == 0,
-                  "antialiasing is not supported"))
+  if (!op.requireSupport(llvm::is_contained(kKnown, m.coordinate),
+                         "unsupported coordinate mode " +
+                             quoted(m.coordinate)) ||
+      !op.requireSupport(op.intAttr("antialias", 0) == 0,
+                         "antialiasing is not supported"))
     return;
   std::optional<Dims> axes = op.intsAttr("axes");
   axes = op.axes(axes ? *axes : countUp(x.rank()), x.rank());

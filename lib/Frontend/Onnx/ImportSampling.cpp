@@ -219,9 +219,9 @@ static void importGridSample(Operator &op) {
                       describe(grid.shape) + " do not fit"))
     return;
   int64_t spatial = x.rank() - 2;
-  if (!op.require(spatial <= kMaxSpatial, "more than " +
-                                              llvm::Twine(kMaxSpatial) +
-                                              " spatial dimensions"))
+  if (!op.requireSupport(spatial <= kMaxSpatial, "more than " +
+                                                     llvm::Twine(kMaxSpatial) +
+                                                     " spatial dimensions"))
     return;
   for (int64_t d = 0; d < spatial; ++d)
     if (!op.require(x.shape[2 + d] > 0, "an empty spatial dimension"))

@@ -116,9 +116,9 @@ static void importRange(Operator &op) {
   Val v[3];
   for (size_t i = 0; i < 3; ++i) {
     v[i] = op.in(i);
-    if (!v[i] || !op.require(v[i].constant && v[i].elements() == 1 &&
-                                 v[i].dtype == v[0].dtype,
-                             "expected three known scalars of one type"))
+    if (!v[i] || !op.requireSupport(v[i].constant && v[i].elements() == 1 &&
+                                        v[i].dtype == v[0].dtype,
+                                    "expected three known scalars of one type"))
       return;
     v[i] = emit.reshape(v[i], {});
   }
@@ -229,7 +229,7 @@ static void importUnsqueeze(Operator &op) {
   Val x = op.in(0);
   std::optional<Dims> given = op.axesArgument(1, 13);
   if (!x || !op.require(given.has_value(), "the axes are missing") ||
-      !op.require(given->size() <= kMaxRank, "too many axes"))
+      !op.requireSupport(given->size() <= kMaxRank, "too many axes"))
     return;
   int64_t rank = x.rank() + static_cast<int64_t>(given->size());
   std::optional<Dims> axes = op.axes(*given, rank);
@@ -302,7 +302,7 @@ static void importTile(Operator &op) {
     wide.push_back(x.shape[d]);
     flat.push_back(*size);
   }
-  if (!op.require(wide.size() <= kMaxRank, "the rank is too large"))
+  if (!op.requireSupport(wide.size() <= kMaxRank, "the rank is too large"))
     return;
   op.out(op.emit.reshape(op.emit.broadcastTo(op.emit.reshape(x, split), wide),
                          flat));
@@ -361,9 +361,9 @@ static void importDropout(Operator &op) {
   if (op.opset >= 12 && op.hasInput(2)) {
     auto training = op.in(2);
     if (!training ||
-        !op.require(training.constant && training.elements() == 1 &&
-                        training.constant->getI64(0) == 0,
-                    "training mode is not supported"))
+        !op.requireSupport(training.constant && training.elements() == 1 &&
+                               training.constant->getI64(0) == 0,
+                           "training mode is not supported"))
       return;
   }
   if (op.hasOutput(1) && x)

@@ -150,8 +150,8 @@ static Val padByGather(Operator &op, const Val &x, int64_t axis, int64_t low,
   auto total = checkedAdd(low, high);
   total = total ? checkedAdd(*total, size) : total;
   if (!op.require(size > 0, "cannot pad an axis of size 0") ||
-      !op.require(total && *total <= (int64_t(1) << 24),
-                  "the padding is too large"))
+      !op.requireSupport(total && *total <= (int64_t(1) << 24),
+                         "the padding is too large"))
     return {};
   Dims source;
   for (int64_t i = -low; i < size + high; ++i) {
@@ -229,7 +229,7 @@ static void importPad(Operator &op) {
     return;
   }
   if (!op.require(mode == "reflect" || mode == "edge" || mode == "wrap",
-                  "unsupported mode " + quoted(mode)))
+                  "unknown mode " + quoted(mode)))
     return;
   for (int64_t d = 0, e = x.rank(); d < e && x; ++d)
     x = padByGather(op, x, d, low[d], high[d], mode);

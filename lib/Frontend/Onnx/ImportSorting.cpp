@@ -65,9 +65,9 @@ static void importTopK(Operator &op) {
       !op.require(*k >= 0 && *k <= x.shape[*axis],
                   "k is " + llvm::Twine(*k) + " of " +
                       llvm::Twine(x.shape[*axis])) ||
-      !op.require(x.shape[*axis] <= kMaxSorted, "cannot sort more than " +
-                                                    llvm::Twine(kMaxSorted) +
-                                                    " elements"))
+      !op.requireSupport(x.shape[*axis] <= kMaxSorted,
+                         "cannot sort more than " + llvm::Twine(kMaxSorted) +
+                             " elements"))
     return;
   Dims shape = x.shape;
   shape[*axis] = *k;
@@ -86,8 +86,8 @@ static void importTopK(Operator &op) {
 static void importCompress(Operator &op) {
   Val x = op.in(0), condition = op.in(1);
   if (!x || !condition ||
-      !op.require(condition.constant != nullptr,
-                  "the condition must be known at import") ||
+      !op.requireSupport(condition.constant != nullptr,
+                         "the condition must be known at import") ||
       !op.require(condition.dtype == DType::Bool && condition.rank() == 1,
                   "expected a vector of bool as condition"))
     return;

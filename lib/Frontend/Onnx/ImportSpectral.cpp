@@ -23,6 +23,12 @@ static constexpr double kTwoPi = 6.283185307179586476925286766559;
 /// A constant that `value` gives for each position, in f64 rounded once.
 static Val tabulate(Operator &op, DType dtype, DimsRef shape,
                     llvm::function_ref<double(int64_t)> value) {
+  // A few thousand in each dimension: the product fits.
+  int64_t elements = 1;
+  for (int64_t dim : shape)
+    elements *= dim;
+  if (!op.emit.charge(elements))
+    return {};
   auto bytes = HostTensor::create(dtype, shape);
   if (!bytes)
     return op.fail(llvm::toString(bytes.takeError()));
@@ -77,9 +83,12 @@ static Val transform(Operator &op, Val x, int64_t length, int64_t bins,
   Emitter &emit = op.emit;
   int64_t axis = x.rank() - 2;
   int64_t n = std::min(x.shape[axis], length);
-  if (!op.require(length > 0 && length <= kMaxLength && n > 0,
-                  "unexpected length " + llvm::Twine(length) +
-                      " of a transform"))
+  if (!op.require(length > 0 && n > 0, "unexpected length " +
+                                           llvm::Twine(length) +
+                                           " of a transform") ||
+      !op.requireSupport(length <= kMaxLength, "more than " +
+                                                   llvm::Twine(kMaxLength) +
+                                                   " points of a transform"))
     return {};
   x = emit.sliceAxis(x, axis, 0, n);
   Val cos = waves(op, x.dtype, n, bins, length, false);
@@ -141,7 +150,7 @@ static void importDft(Operator &op) {
       return;
     length = *asked;
   }
-  if (!op.require(!mirrors, "a one-sided inverse is not supported"))
+  if (!op.requireSupport(!mirrors, "a one-sided inverse is not supported"))
     return;
   Dims order;
   for (int64_t d = 0; d < x.rank() - 1; ++d)

@@ -59,12 +59,17 @@ bool Importer::collectOpsets(llvm::ArrayRef<OpsetId> ids, Opsets &out) {
       return emit
           .fail("operator set " + quoted(id.domain) + " is imported twice")
           .valid;
+    if (id.version < 1)
+      return emit
+          .fail("operator set " + quoted(id.domain) + ": expected a positive " +
+                "version, found " + llvm::Twine(id.version))
+          .valid;
     if (domain.empty() &&
         (id.version < kOldestOpset || id.version > kNewestOpset))
       return emit
-          .fail("unsupported opset version " + llvm::Twine(id.version) +
-                ": expected " + llvm::Twine(kOldestOpset) + " to " +
-                llvm::Twine(kNewestOpset))
+          .unsupported("unsupported opset version " + llvm::Twine(id.version) +
+                       ": expected " + llvm::Twine(kOldestOpset) + " to " +
+                       llvm::Twine(kNewestOpset))
           .valid;
   }
   return true;
@@ -110,6 +115,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Importer::run() {
 //===----------------------------------------------------------------------===//
 
 Val Importer::decode(const Tensor &tensor) {
+  if (!emit.dtype(tensor.dataType, "tensor " + quoted(tensor.name) + ": "))
+    return {};
   TensorDataOptions data;
   data.folder = model.folder;
   data.maxBytes = options.maxTensorBytes;
@@ -122,7 +129,7 @@ Val Importer::decode(const Tensor &tensor) {
 
 bool Importer::addInitializers(const Graph &graph, Scope &scope) {
   if (!graph.sparseInitializers.empty())
-    return emit.fail("sparse initializers are not supported").valid;
+    return emit.unsupported("sparse initializers are not supported").valid;
   for (const Tensor &tensor : graph.initializers) {
     if (tensor.name.empty())
       return emit.fail("an initializer has no name").valid;
@@ -152,9 +159,10 @@ std::optional<int64_t> Importer::inputDim(const ValueInfo &input, size_t d,
     fixed.reset(); // some exporters write -1 for "unknown"
   if (!given) {
     if (!fixed)
-      emit.fail("dimension " + llvm::Twine(d) + " (" + quoted(dim.symbol) +
-                ") of input " + quoted(input.name) +
-                " is dynamic; give the input's shape or the symbol's size");
+      emit.unsupported(
+          "dimension " + llvm::Twine(d) + " (" + quoted(dim.symbol) +
+          ") of input " + quoted(input.name) +
+          " is dynamic; give the input's shape or the symbol's size");
     return fixed;
   }
   if (fixed && *fixed != (*given)[d]) {
@@ -166,25 +174,30 @@ std::optional<int64_t> Importer::inputDim(const ValueInfo &input, size_t d,
   return (*given)[d];
 }
 
+bool Importer::requireTensor(const ValueInfo &input) {
+  std::string name = "input " + quoted(input.name);
+  if (input.type.kind == Type::Kind::None)
+    emit.fail(name + " has no type");
+  else if (input.type.kind != Type::Kind::Tensor)
+    emit.unsupported(name + " is not a tensor");
+  return !emit.failed();
+}
+
 mlir::RankedTensorType Importer::inputType(const ValueInfo &input) {
-  if (input.type.kind != Type::Kind::Tensor) {
-    emit.fail("input " + quoted(input.name) + " is not a tensor");
+  if (!requireTensor(input))
     return {};
-  }
-  auto dtype = onnx::toDType(input.type.elementType);
-  if (!dtype) {
-    emit.fail("input " + quoted(input.name) + ": " +
-              llvm::toString(dtype.takeError()));
+  std::optional<DType> dtype =
+      emit.dtype(input.type.elementType, "input " + quoted(input.name) + ": ");
+  if (!dtype)
     return {};
-  }
   auto found = options.inputShapes.find(input.name);
   const std::vector<int64_t> *given =
       found == options.inputShapes.end() ? nullptr : &found->second;
   Dims shape;
   if (!input.type.shape) {
     if (!given) {
-      emit.fail("input " + quoted(input.name) +
-                " has no shape; give the input's shape");
+      emit.unsupported("input " + quoted(input.name) +
+                       " has no shape; give the input's shape");
       return {};
     }
     shape.assign(given->begin(), given->end());
@@ -212,8 +225,8 @@ mlir::RankedTensorType Importer::inputType(const ValueInfo &input) {
 }
 
 bool Importer::checkBinding(const ValueInfo &input, const HostTensor &bound) {
-  if (input.type.kind != Type::Kind::Tensor)
-    return emit.fail("input " + quoted(input.name) + " is not a tensor").valid;
+  if (!requireTensor(input))
+    return false;
   auto dtype = onnx::toDType(input.type.elementType);
   bool agrees = dtype && *dtype == bound.dtype;
   if (!dtype)
@@ -320,7 +333,7 @@ bool Importer::importNodes(llvm::ArrayRef<Node> nodes, Scope &scope,
                        node.name.empty() ? node.opType : node.name)),
                    label);
     if (++importedNodes > options.maxNodes)
-      emit.fail("more than " + llvm::Twine(options.maxNodes) + " nodes");
+      emit.unsupported("more than " + llvm::Twine(options.maxNodes) + " nodes");
     else
       importNode(node, scope, opsets, attributes);
     if (emit.failed())
@@ -340,12 +353,14 @@ void Importer::importNode(const Node &node, Scope &scope, const Opsets &opsets,
   StringRef domain = normalDomain(node.domain);
   auto version = opsets.find(domain);
   ImportFunction import = Registry::get().find(domain, node.opType);
-  if (!import || version == opsets.end()) {
-    emit.fail("unsupported operator " + quoted(node.opType) + " (domain " +
-              quoted(node.domain) + ", opset " +
-              (version == opsets.end() ? std::string("not imported")
-                                       : std::to_string(version->second)) +
-              ")");
+  if (version == opsets.end()) {
+    emit.fail("domain " + quoted(node.domain) + " is not imported");
+    return;
+  }
+  if (!import) {
+    emit.unsupported("unsupported operator " + quoted(node.opType) +
+                     " (domain " + quoted(node.domain) + ", opset " +
+                     llvm::Twine(version->second) + ")");
     return;
   }
   Operator op(*this, emit, scope, node, version->second, attributes);
@@ -416,8 +431,8 @@ void Importer::callFunction(const Node &node, const Function &callee,
     return;
   }
   if (callStack.size() >= options.maxFunctionDepth) {
-    emit.fail("functions are nested more than " +
-              llvm::Twine(options.maxFunctionDepth) + " deep");
+    emit.unsupported("functions are nested more than " +
+                     llvm::Twine(options.maxFunctionDepth) + " deep");
     return;
   }
   if (node.inputs.size() > callee.inputs.size() ||
@@ -474,9 +489,13 @@ void Importer::callFunction(const Node &node, const Function &callee,
 
 mlir::OwningOpRef<mlir::ModuleOp>
 onnx::importModel(const Model &model, mlir::MLIRContext *context,
-                  const ImportOptions &options) {
+                  const ImportOptions &options, ImportFailure *failure) {
   context->loadDialect<graph::GraphDialect, mlir::func::FuncDialect>();
-  return Importer(model, context, options).run();
+  Importer importer(model, context, options);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importer.run();
+  if (failure)
+    *failure = importer.failure(bool(module));
+  return module;
 }
 
 std::vector<StringRef> onnx::supportedOperators() {

@@ -33,6 +33,12 @@ public:
   /// Null after a failure.
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
+  /// Why `run` failed. What only the verifier of the result refuses does not
+  /// fit together in the file.
+  ImportFailure failure(bool succeeded) const {
+    return succeeded || emit.failed() ? emit.kind() : ImportFailure::Malformed;
+  }
+
   /// The values of a tensor; external data is read from the model's folder.
   Val decode(const Tensor &tensor);
   /// Imports a branch of control flow, or one round of a loop, in line.
@@ -48,6 +54,8 @@ private:
   bool collectOpsets(llvm::ArrayRef<OpsetId> ids, Opsets &out);
   bool collectFunctions();
   bool addInitializers(const Graph &graph, Scope &scope);
+  /// Fails unless the input is a tensor.
+  bool requireTensor(const ValueInfo &input);
   /// The type of an input with everything bound, or null.
   mlir::RankedTensorType inputType(const ValueInfo &input);
   std::optional<int64_t> inputDim(const ValueInfo &input, size_t d,

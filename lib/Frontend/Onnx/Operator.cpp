@@ -52,14 +52,15 @@ std::optional<Dims> Operator::constInts(size_t i) {
   Val val = in(i);
   if (!val)
     return std::nullopt;
-  if (!require(val.constant != nullptr,
-               "input " + llvm::Twine(i) + " (" + quoted(node.inputs[i]) +
-                   ") must be known at import; bind it to a value") ||
+  if (!requireSupport(val.constant != nullptr,
+                      "input " + llvm::Twine(i) + " (" +
+                          quoted(node.inputs[i]) +
+                          ") must be known at import; bind it to a value") ||
       !require(val.rank() <= 1 && !isFloat(val.dtype),
                "expected integers of rank 0 or 1 as input " + llvm::Twine(i) +
                    ", found " + name(val.dtype) + describe(val.shape)) ||
-      !require(val.elements() <= 4096,
-               "input " + llvm::Twine(i) + " has too many elements"))
+      !requireSupport(val.elements() <= 4096,
+                      "input " + llvm::Twine(i) + " has too many elements"))
     return std::nullopt;
   Dims out;
   for (int64_t k = 0, e = val.elements(); k < e; ++k)
@@ -143,8 +144,9 @@ std::string Operator::stringAttr(StringRef name, StringRef otherwise) {
 
 std::optional<Dims> Operator::intsAttr(StringRef name) {
   const Attribute *a = typed(name, AttributeType::Ints);
-  if (!a || !require(a->ints.size() <= 4096,
-                     "attribute " + quoted(name) + " has too many elements"))
+  if (!a ||
+      !requireSupport(a->ints.size() <= 4096,
+                      "attribute " + quoted(name) + " has too many elements"))
     return std::nullopt;
   return Dims(a->ints.begin(), a->ints.end());
 }
@@ -168,16 +170,10 @@ DType Operator::dtypeAttr(StringRef name, DType otherwise) {
   const Attribute *a = typed(name, AttributeType::Int);
   if (!a)
     return otherwise;
-  llvm::Expected<DType> dtype = llvm::createStringError(
-      "unsupported element type %lld", static_cast<long long>(a->i));
-  if (a->i >= 0 && a->i < 1000) {
-    llvm::consumeError(dtype.takeError());
-    dtype = onnx::toDType(static_cast<DataType>(a->i));
-  }
-  if (dtype)
-    return *dtype;
-  fail(llvm::toString(dtype.takeError()));
-  return otherwise;
+  if (!require(a->i >= 0 && a->i < 1000,
+               "unknown element type " + llvm::Twine(a->i)))
+    return otherwise;
+  return emit.dtype(static_cast<DataType>(a->i), "").value_or(otherwise);
 }
 
 void Operator::ignore(std::initializer_list<StringRef> names) {
@@ -192,6 +188,12 @@ void Operator::ignore(std::initializer_list<StringRef> names) {
 bool Operator::require(bool condition, const llvm::Twine &message) {
   if (!condition)
     fail(message);
+  return condition && !failed();
+}
+
+bool Operator::requireSupport(bool condition, const llvm::Twine &message) {
+  if (!condition)
+    unsupported(message);
   return condition && !failed();
 }
 
@@ -239,14 +241,14 @@ void Operator::finish() {
     return;
   for (size_t i = 0; i < understood.size(); ++i)
     if (!understood[i]) {
-      fail("unsupported attribute " + quoted(node.attributes[i].name));
+      unsupported("unsupported attribute " + quoted(node.attributes[i].name));
       return;
     }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!hasOutput(i))
       continue;
     if (!outputs[i]) {
-      fail("output " + llvm::Twine(i) + " is not supported");
+      unsupported("output " + llvm::Twine(i) + " is not supported");
       return;
     }
     scope.define(node.outputs[i], outputs[i], emit);

@@ -69,9 +69,14 @@ public:
   //--- Checks --------------------------------------------------------------//
 
   Val fail(const llvm::Twine &message) { return emit.fail(message); }
+  Val unsupported(const llvm::Twine &message) {
+    return emit.unsupported(message);
+  }
   bool failed() const { return emit.failed(); }
   /// Fails unless `condition`; returns it.
   bool require(bool condition, const llvm::Twine &message);
+  /// The same for conditions that fusec makes, not the format.
+  bool requireSupport(bool condition, const llvm::Twine &message);
   /// `axis` in [0, rank) (or [0, rank] with `inclusive`), counted from the end
   /// if negative.
   std::optional<int64_t> axis(int64_t axis, int64_t rank,

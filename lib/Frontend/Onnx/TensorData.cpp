@@ -60,6 +60,10 @@ Expected<DType> onnx::toDType(DataType type) {
   }
 }
 
+bool onnx::isDataType(DataType type) {
+  return type > DataType::Undefined && type <= DataType::Float6E3M2;
+}
+
 std::string onnx::dataTypeName(DataType type) {
   static constexpr StringRef kNames[] = {
       "UNDEFINED",      "FLOAT",        "UINT8",          "INT8",

@@ -49,7 +49,7 @@ static bool readPads(Operator &op, DimsRef input, Window &w) {
   }
   if (mode == "VALID")
     return true;
-  if (!op.require(mode == "NOTSET", "unsupported auto_pad " + quoted(mode)))
+  if (!op.require(mode == "NOTSET", "unknown auto_pad " + quoted(mode)))
     return false;
   if (!pads)
     return !op.failed();
@@ -85,7 +85,8 @@ std::optional<Window> importer::readWindow(Operator &op, DimsRef input,
   auto strides = spatialAttr(op, "strides", rank);
   auto dilations = spatialAttr(op, "dilations", rank);
   if (!strides || !dilations ||
-      !op.require(valid, "unsupported kernel " + describe(w.kernel)))
+      !op.require(valid, "expected positive kernel sizes, found " +
+                             describe(w.kernel)))
     return std::nullopt;
   w.strides = *strides;
   w.dilations = *dilations;

@@ -114,7 +114,8 @@ Expected<void *> CudaDevice::allocate(uint64_t bytes) {
                      [&] { return driver.memoryAllocate(&address, bytes); });
   if (!error)
     return reinterpret_cast<void *>(address);
-  return llvm::createStringError("allocating %llu bytes: %s",
+  return llvm::createStringError(std::errc::not_enough_memory,
+                                 "allocating %llu bytes: %s",
                                  static_cast<unsigned long long>(bytes),
                                  llvm::toString(std::move(error)).c_str());
 }

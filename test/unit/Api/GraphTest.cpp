@@ -185,7 +185,7 @@ TEST(ApiGraph, BindingsMustFit) {
   EXPECT_TRUE(failsWith(bind(graph, {}, {{"x", 2, negative}}, bound),
                         FUSEC_INVALID_ARGUMENT, "'x'"));
   EXPECT_TRUE(failsWith(bind(graph, {}, {{"x", 2, wrong}}, bound),
-                        FUSEC_UNSUPPORTED, "x"));
+                        FUSEC_INVALID_GRAPH, "x"));
   EXPECT_TRUE(
       failsWith(fusec_graph_bind(graph.get(), nullptr, 1, nullptr, 0, nullptr),
                 FUSEC_INVALID_ARGUMENT, "result"));

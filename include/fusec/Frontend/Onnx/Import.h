@@ -34,6 +34,9 @@ struct ImportOptions {
   int64_t maxFoldElements = 4096;
   /// Elements computed at import in all.
   int64_t maxTotalFoldElements = int64_t(1) << 24;
+  /// Elements of constants that operators make in all: positions of gathers,
+  /// matrices of transforms, windows. A one-sided DFT of 8192 points fits.
+  int64_t maxMadeElements = (int64_t(1) << 26) + (int64_t(1) << 17);
   /// Largest tensor, in bytes, that any operator may make.
   int64_t maxTensorBytes = kDefaultMaxTensorBytes;
   /// Calls of model functions inside each other.
@@ -49,14 +52,25 @@ struct ImportOptions {
 inline constexpr int64_t kOldestOpset = 7;
 inline constexpr int64_t kNewestOpset = 28;
 
+/// Why an import failed.
+enum class ImportFailure : uint8_t {
+  None,
+  /// The file contradicts itself, the format or what the caller binds.
+  Malformed,
+  /// The file may be right; fusec does not do what it asks for.
+  Unsupported,
+};
+
 /// Imports `model` into `context` (the graph and func dialects are loaded).
 /// Arguments and results of the function are in the file's order and carry the
 /// file's names as `graph.name` attributes. Failures are diagnostics at the
-/// node's location that name the node; the module is then null. `model` is not
-/// needed afterwards. Thread safe as far as the context is.
-mlir::OwningOpRef<mlir::ModuleOp>
-importModel(const Model &model, mlir::MLIRContext *context,
-            const ImportOptions &options = {});
+/// node's location that name the node; the module is then null and `failure`,
+/// if given, says of which kind. `model` is not needed afterwards. Thread safe
+/// as far as the context is.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(const Model &model,
+                                              mlir::MLIRContext *context,
+                                              const ImportOptions &options = {},
+                                              ImportFailure *failure = nullptr);
 
 /// Names of the supported operators of the default domain, sorted.
 std::vector<llvm::StringRef> supportedOperators();

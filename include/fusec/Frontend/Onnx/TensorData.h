@@ -27,6 +27,9 @@ struct TensorDataOptions {
 /// not have (strings, complex numbers, FNUZ floats, ...).
 llvm::Expected<DType> toDType(DataType type);
 
+/// True for the types of the format, whether fusec has them or not.
+bool isDataType(DataType type);
+
 /// The ONNX name of a data type ("FLOAT16"), or "data type 99".
 std::string dataTypeName(DataType type);
 

@@ -3,10 +3,13 @@
 //
 // Time = launches + max(memory, instructions, tensor cores). Every buffer is
 // read once: a second read inside a kernel hits a cache for rows and tiles. The
-// exceptions are the re-reads of contractions, counted per output tile.
+// exceptions are the re-reads of contractions, counted per output tile, and of
+// rows that are walked several times. A row kernel of fewer blocks than the
+// machine has multiprocessors gets their share of the bandwidth only.
 //===----------------------------------------------------------------------===//
 #include "fusec/Analysis/CostModel.h"
 #include "fusec/Analysis/IndexingMaps.h"
+#include "fusec/Analysis/RowTiling.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -105,6 +108,40 @@ static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
   return total * fact.cost;
 }
 
+/// Bytes per microsecond that one multiprocessor gets: 48 KB in flight over a
+/// latency of 0.65 us.
+static constexpr double kBytesPerMicrosecond = 48 * 1024 / 0.65;
+
+/// How the tiling of a row region adds to the time of its bytes.
+static void priceRows(CostEstimate &cost, FactTable &facts,
+                      const RegionForm &form, const TargetInfo &target) {
+  if (llvm::any_of(form.spine(), ShapedType::isDynamic))
+    return;
+  RowTiling tiling = tileRows(form, accessFacts(facts, form), target);
+  double rows = pointCount(form.parallel), columns = pointCount(form.reduced);
+  if (!rows || !columns)
+    return;
+  // Once a level, and once more for what is stored after the last.
+  unsigned passes = 1;
+  if (tiling.splits == 1 && columns > double(tiling.columns())) {
+    for (const RegionStage &stage : form.stages)
+      passes = std::max(passes, stage.level + 1);
+    for (const RegionOutput &output : form.outputs)
+      if (Operation *op = output.value.getDefiningOp(); op && !output.isUniform)
+        if (auto at = form.placements.find(op); at != form.placements.end())
+          passes = std::max(passes, at->second.level + 1);
+  }
+  cost.readBytes *= passes;
+  double bytes = cost.readBytes + cost.writtenBytes;
+  double blocks = double(tiling.blocks(int64_t(rows)));
+  double busy = std::min<double>(blocks, target.multiprocessors);
+  cost.memoryTime = std::max(bytes / target.memoryBandwidth * 1e6,
+                             bytes / (busy * kBytesPerMicrosecond));
+  // The blocks of a split row meet once: a round trip to memory.
+  if (tiling.splits > 1)
+    cost.launchTime += 1;
+}
+
 CostEstimate CostModel::estimate(FactTable &facts,
                                  const RegionForm &form) const {
   if (form.kind == KernelKind::Multi) {
@@ -145,5 +182,8 @@ CostEstimate CostModel::estimate(FactTable &facts,
   }
   for (const RegionOutput &output : form.outputs)
     written += tensorBytes(output.value.getType());
-  return fromTotals(read, written, instructions, flops);
+  CostEstimate result = fromTotals(read, written, instructions, flops);
+  if (form.kind == KernelKind::Row)
+    priceRows(result, facts, form, target);
+  return result;
 }

@@ -114,7 +114,7 @@ void ProgramBuilder::addLaunch(graph::FusionOp fusion, simt::KernelOp kernel,
   launch.dynamicSharedBytes = dynamicSharedBytes;
   for (auto [i, size] : llvm::enumerate(kernel.getGrid()))
     launch.grid[i] = static_cast<uint32_t>(size);
-  for (BufferRef buffer : buffersOf(fusion))
+  for (BufferRef buffer : buffersOf(fusion, kernel))
     launch.args.push_back(buffer);
   uint8_t bytes = kernel.getWideOffsets() ? 8 : 4;
   for (int64_t extent : kernel.getExtents())
@@ -141,6 +141,23 @@ SmallVector<BufferRef> ProgramBuilder::buffersOf(graph::FusionOp fusion) {
   return result;
 }
 
+SmallVector<BufferRef> ProgramBuilder::buffersOf(graph::FusionOp fusion,
+                                                 simt::KernelOp kernel) {
+  SmallVector<BufferRef> result = buffersOf(fusion);
+  ArrayRef<int64_t> scratch = kernel.getScratch().value_or(ArrayRef<int64_t>());
+  size_t kept = kernel.getKept().value_or(0);
+  for (auto [i, count] : llvm::enumerate(scratch)) {
+    auto type =
+        cast<MemRefType>(kernel.getBody().getArgument(result.size()).getType());
+    int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    result.push_back(
+        {Space::Temporary, static_cast<uint32_t>(program.temporaries.size())});
+    program.temporaries.push_back(
+        {count * bytes, -1, i + kept >= scratch.size()});
+  }
+  return result;
+}
+
 void ProgramBuilder::addJointLaunch(ArrayRef<graph::FusionOp> fusions,
                                     ArrayRef<simt::KernelOp> kernels,
                                     const cuda::JointKernel &joint,
@@ -158,7 +175,7 @@ void ProgramBuilder::addJointLaunch(ArrayRef<graph::FusionOp> fusions,
   }
   for (unsigned part : joint.order) {
     simt::KernelOp kernel = kernels[part];
-    for (BufferRef buffer : buffersOf(fusions[part]))
+    for (BufferRef buffer : buffersOf(fusions[part], kernel))
       table.fields.push_back(buffer);
     for (int64_t extent : kernel.getExtents())
       table.fields.push_back(ScalarArg{extent, 8});

@@ -40,6 +40,9 @@ private:
   llvm::Error addConstant(graph::ConstantOp op);
   /// The buffers of inputs and results, in order.
   llvm::SmallVector<runtime::BufferRef> buffersOf(graph::FusionOp fusion);
+  /// Those and new temporaries for the scratch of `kernel`.
+  llvm::SmallVector<runtime::BufferRef> buffersOf(graph::FusionOp fusion,
+                                                  simt::KernelOp kernel);
 
   runtime::Program &program;
   llvm::DenseMap<mlir::Value, runtime::BufferRef> buffers;

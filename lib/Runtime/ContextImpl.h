@@ -75,6 +75,7 @@ struct ExecutionContext::Impl {
 
   // ExecutionContext.cpp
   llvm::Error setWorkspace();
+  llvm::Error setKept();
   void placeTemporaries(std::byte *workspace);
   void buildSlots();
   void buildSteps();
@@ -128,6 +129,8 @@ struct ExecutionContext::Impl {
   ContextOptions options;
 
   Buffer ownWorkspace;
+  /// The kept temporaries.
+  Buffer keptMemory;
   std::byte *workspace = nullptr;
 
   std::vector<void *> slots;

@@ -51,6 +51,24 @@ Error ExecutionContext::Impl::setWorkspace() {
   return Error::success();
 }
 
+// Zeroed once; kernels leave it zero again.
+Error ExecutionContext::Impl::setKept() {
+  if (!program.keptBytes)
+    return Error::success();
+  auto memory = Buffer::allocate(executable->device(), program.keptBytes);
+  if (!memory)
+    return memory.takeError();
+  keptMemory = std::move(*memory);
+  Expected<void *> token = device.enter();
+  if (!token)
+    return token.takeError();
+  Error error = device.fill(keptMemory.data(), 0, program.keptBytes, nullptr);
+  if (!error)
+    error = device.synchronize(nullptr);
+  device.leave(*token);
+  return error;
+}
+
 uint32_t ExecutionContext::Impl::slotIndex(BufferRef ref) const {
   return firstOfSpace[static_cast<size_t>(ref.space)] + ref.index;
 }
@@ -59,8 +77,12 @@ void ExecutionContext::Impl::placeTemporaries(std::byte *memory) {
   workspace = memory;
   for (uint32_t i = 0; i < program.temporaries.size(); ++i)
     if (const Temporary &temporary = program.temporaries[i];
-        temporary.bytes && temporary.offset >= 0 && workspace)
-      *slot({Space::Temporary, i}) = workspace + temporary.offset;
+        temporary.bytes && temporary.offset >= 0) {
+      auto *base = temporary.kept ? static_cast<std::byte *>(keptMemory.data())
+                                  : workspace;
+      if (base)
+        *slot({Space::Temporary, i}) = base + temporary.offset;
+    }
 }
 
 void ExecutionContext::Impl::buildSlots() {
@@ -377,6 +399,8 @@ ExecutionContext::create(std::shared_ptr<const Executable> executable,
                          const ContextOptions &options) {
   auto impl = std::make_unique<Impl>(std::move(executable), options);
   if (Error error = impl->setWorkspace())
+    return std::move(error);
+  if (Error error = impl->setKept())
     return std::move(error);
   impl->buildSlots();
   impl->buildSteps();

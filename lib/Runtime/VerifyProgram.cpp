@@ -61,7 +61,7 @@ private:
   Error checkOutputs();
   Error checkAliases();
   Error checkWorkspace();
-  Error checkOverlap(llvm::ArrayRef<Interval> lives);
+  Error checkOverlap(llvm::ArrayRef<Interval> lives, bool kept);
 
   const Program &program;
 };
@@ -253,22 +253,29 @@ Error Verifier::checkWorkspace() {
                   static_cast<long long>(temporary.bytes));
     if (temporary.bytes == 0 || !lives[index].used())
       continue;
-    int64_t end;
+    int64_t end,
+        all = temporary.kept ? program.keptBytes : program.workspaceBytes;
     if (temporary.offset < 0 || temporary.offset % 16 != 0 ||
         __builtin_add_overflow(temporary.offset, temporary.bytes, &end) ||
-        end > program.workspaceBytes)
+        end > all)
       return fail("temporary %zu: %lld bytes at offset %lld do not fit the "
                   "workspace of %lld bytes in steps of 16",
                   index, static_cast<long long>(temporary.bytes),
                   static_cast<long long>(temporary.offset),
-                  static_cast<long long>(program.workspaceBytes));
+                  static_cast<long long>(all));
   }
-  return checkOverlap(lives);
+  if (Error error = checkOverlap(lives, /*kept=*/false))
+    return error;
+  // What is kept is alive all the time.
+  for (Interval &life : lives)
+    if (life.used())
+      life = {0, program.steps.size()};
+  return checkOverlap(lives, /*kept=*/true);
 }
 
 // Sweeps the steps with the live temporaries sorted by offset: since those
 // before never overlap, only the two neighbours of a new one can.
-Error Verifier::checkOverlap(llvm::ArrayRef<Interval> lives) {
+Error Verifier::checkOverlap(llvm::ArrayRef<Interval> lives, bool kept) {
   struct Event {
     size_t step;
     bool ends;
@@ -276,7 +283,8 @@ Error Verifier::checkOverlap(llvm::ArrayRef<Interval> lives) {
   };
   std::vector<Event> events;
   for (auto [index, life] : llvm::enumerate(lives))
-    if (life.used() && program.temporaries[index].bytes != 0) {
+    if (life.used() && program.temporaries[index].bytes != 0 &&
+        program.temporaries[index].kept == kept) {
       events.push_back({life.first, false, index});
       events.push_back({life.last, true, index});
     }

@@ -168,7 +168,7 @@ static llvm::Expected<std::vector<Item>> collect(const Program &program,
       return llvm::createStringError(
           "temporary %zu: expected at least 0 bytes, found %lld", index,
           static_cast<long long>(temporary.bytes));
-    if (temporary.bytes == 0 || !lives[index].used())
+    if (temporary.bytes == 0 || !lives[index].used() || temporary.kept)
       continue;
     // The sum without any sharing fits, so no later sum can overflow.
     int64_t rounded;
@@ -204,5 +204,17 @@ Error fusec::runtime::planWorkspace(Program &program, int64_t alignment) {
   for (auto [item, offset] : llvm::zip_equal(*items, offsets))
     program.temporaries[item.index].offset = offset;
   program.workspaceBytes = end;
+  program.keptBytes = 0;
+  for (Temporary &temporary : program.temporaries) {
+    if (!temporary.kept)
+      continue;
+    temporary.offset = program.keptBytes;
+    if (__builtin_add_overflow(temporary.bytes,
+                               program.keptBytes + alignment - 1,
+                               &program.keptBytes))
+      return llvm::createStringError(
+          "workspace: kept temporaries together do not fit 63 bits");
+    program.keptBytes &= -alignment;
+  }
   return Error::success();
 }

@@ -410,6 +410,10 @@ fusec::tool::standaloneCuda(const Program &program,
         "nullptr, 10) : 0;\n"
         "  [[maybe_unused]] char *workspace = (char *)allocate("
      << program.workspaceBytes << ");\n";
+  if (program.keptBytes)
+    os << "  char *kept = (char *)allocate(" << program.keptBytes
+       << ");\n  check(cudaMemset(kept, 0, " << program.keptBytes
+       << "), \"cudaMemset\");\n";
   std::vector<std::string> inputs, outputs, constants, temporaries;
   for (auto [i, spec] : llvm::enumerate(program.inputs))
     inputs.push_back(llvm::formatv("randomInput({0}, {1}, seed, {2})",
@@ -420,7 +424,8 @@ fusec::tool::standaloneCuda(const Program &program,
     constants.push_back(
         llvm::formatv("upload(constant{0}, {1})", i, constant.bytes->size()));
   for (const runtime::Temporary &temporary : program.temporaries)
-    temporaries.push_back(llvm::formatv("workspace + {0}", temporary.offset));
+    temporaries.push_back(llvm::formatv(
+        "{0} + {1}", temporary.kept ? "kept" : "workspace", temporary.offset));
   writeArray(os, "inputs", inputs);
   writeArray(os, "outputs", outputs);
   writeArray(os, "constants", constants);

@@ -161,10 +161,13 @@ struct Constant {
   std::shared_ptr<const std::vector<std::byte>> bytes;
 };
 
-/// A temporary: size and, once planned, offset in the workspace.
+/// A temporary: size and, once planned, offset in the workspace. One that is
+/// `kept` lies in memory of each context instead: zero before the first run, it
+/// keeps its contents from run to run (counters that return to zero).
 struct Temporary {
   int64_t bytes = 0;
   int64_t offset = -1;
+  bool kept = false;
 };
 
 /// An output that may be the memory of an input: both have the same bytes, one
@@ -186,6 +189,8 @@ struct Program {
   /// What a caller may update in place.
   std::vector<Alias> aliases;
   int64_t workspaceBytes = 0;
+  /// Of all kept temporaries.
+  int64_t keptBytes = 0;
 };
 
 /// Gives every temporary an offset so that temporaries alive at the same time

@@ -150,6 +150,6 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   if (fits && !isNarrow)
     return buildKernel(kb, *kind, *shape);
   if (isNarrow && k >= kShortSum)
-    return scheduleRow(kb, accessFacts(facts, kb.form));
+    return scheduleRow(kb, analysis::accessFacts(facts, kb.form));
   return schedulePointwise(kb);
 }

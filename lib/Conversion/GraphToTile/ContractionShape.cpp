@@ -119,9 +119,9 @@ static void sortByStride(SmallVectorImpl<unsigned> &loops,
   // (stride negated, loop): loops start in ascending order, ties keep it.
   SmallVector<std::pair<int64_t, unsigned>> keys;
   for (unsigned loop : loops)
-    keys.push_back(
-        {-std::abs(strideAlong(access->map, access->type.getShape(), loop)),
-         loop});
+    keys.push_back({-std::abs(analysis::strideAlong(
+                        access->map, access->type.getShape(), loop)),
+                    loop});
   llvm::sort(keys);
   for (auto [loop, key] : llvm::zip(loops, keys))
     loop = key.second;
@@ -143,7 +143,8 @@ static std::optional<Access> mainOutput(const analysis::RegionForm &form,
 static std::optional<unsigned> contiguousLoop(const ContractionShape &shape,
                                               const Access &output) {
   for (auto [loop, size] : llvm::enumerate(shape.sizes))
-    if (size > 1 && strideAlong(output.map, output.type.getShape(), loop) == 1)
+    if (size > 1 &&
+        analysis::strideAlong(output.map, output.type.getShape(), loop) == 1)
       return loop;
   return std::nullopt;
 }

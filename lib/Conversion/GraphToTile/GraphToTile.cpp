@@ -49,7 +49,7 @@ FailureOr<tile::KernelOp> fusec::lowerRegion(graph::FusionOp fusion,
   switch (form.kind) {
   case analysis::KernelKind::Row: {
     analysis::FactTable facts;
-    return scheduleRow(kb, accessFacts(facts, form));
+    return scheduleRow(kb, analysis::accessFacts(facts, form));
   }
   case analysis::KernelKind::Stencil: {
     // Nothing to tile; the naive loops know how to do nothing.

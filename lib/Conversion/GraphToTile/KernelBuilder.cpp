@@ -17,11 +17,12 @@ KernelBuilder::KernelBuilder(graph::FusionOp fusion,
       emitter(builder, loc, options), module(module), name(name) {}
 
 void KernelBuilder::begin(int64_t threads, ArrayRef<int64_t> grid,
-                          ArrayRef<int64_t> extents) {
+                          ArrayRef<int64_t> extents, ArrayRef<Scratch> scratch,
+                          int64_t kept) {
   builder.setInsertionPointToEnd(module.getBody());
   unsigned inputs = fusion.getInputs().size();
   kernel = tile::KernelOp::create(builder, loc, name, threads, inputs, grid,
-                                  extents);
+                                  extents, DenseI64ArrayAttr(), IntegerAttr());
   Block &body = kernel.getBody().emplaceBlock();
   auto addBuffer = [&](Type type) {
     Type element = RegionEmitter::storageType(
@@ -33,6 +34,15 @@ void KernelBuilder::begin(int64_t threads, ArrayRef<int64_t> grid,
     emitter.buffers[arg] = addBuffer(arg.getType());
   for (Type type : fusion.getResultTypes())
     addBuffer(type);
+  SmallVector<int64_t> counts;
+  for (const Scratch &one : scratch) {
+    body.addArgument(MemRefType::get({ShapedType::kDynamic}, one.element), loc);
+    counts.push_back(one.count);
+  }
+  if (!scratch.empty()) {
+    kernel.setScratch(counts);
+    kernel.setKept(kept);
+  }
   for (size_t i = 0; i < extents.size(); ++i)
     body.addArgument(builder.getIndexType(), loc);
   builder.setInsertionPointToStart(&body);
@@ -42,9 +52,14 @@ Value KernelBuilder::outputBuffer(unsigned result) {
   return kernel.getBody().getArgument(fusion.getInputs().size() + result);
 }
 
-Value KernelBuilder::extent(unsigned position) {
+Value KernelBuilder::scratch(unsigned position) {
   return kernel.getBody().getArgument(fusion.getInputs().size() +
                                       fusion.getNumResults() + position);
+}
+
+Value KernelBuilder::extent(unsigned position) {
+  size_t buffers = kernel.getScratch() ? kernel.getScratch()->size() : 0;
+  return scratch(buffers + position);
 }
 
 Value KernelBuilder::index(int64_t value) {
@@ -106,69 +121,4 @@ SmallVector<Value> KernelBuilder::split(Value linear, ArrayRef<int64_t> sizes) {
 RankedTensorType KernelBuilder::carrierType(ArrayRef<int64_t> shape,
                                             tile::LayoutAttr layout) {
   return RankedTensorType::get(shape, builder.getIndexType(), layout);
-}
-
-//===----------------------------------------------------------------------===//
-// Access facts
-//===----------------------------------------------------------------------===//
-
-int64_t graph_to_tile::strideAlong(AffineMap map, ArrayRef<int64_t> shape,
-                                   unsigned dim) {
-  SmallVector<int64_t> origin(map.getNumDims(), 0), next = origin;
-  next[dim] = 1;
-  auto linear = [&](ArrayRef<int64_t> at) {
-    SmallVector<int64_t> index = map.compose(at);
-    int64_t offset = 0;
-    for (auto [i, size] : llvm::zip(index, shape))
-      offset = offset * size + i;
-    return offset;
-  };
-  return linear(next) - linear(origin);
-}
-
-static void addAccess(AccessFacts &result, const analysis::RegionForm &form,
-                      AffineMap map, RankedTensorType type) {
-  unsigned parallel = form.parallel.size(), reduced = form.reduced.size();
-  std::optional<DType> dtype = graph::toDType(type.getElementType());
-  if (!map || !type.hasStaticShape() || !dtype)
-    return;
-  double bytes = double(type.getNumElements()) * byteSize(*dtype);
-  if (reduced && strideAlong(map, type.getShape(), parallel + reduced - 1) == 1)
-    result.reducedContiguous += bytes;
-  if (parallel && strideAlong(map, type.getShape(), parallel - 1) == 1)
-    result.parallelContiguous += bytes;
-}
-
-AccessFacts graph_to_tile::accessFacts(analysis::FactTable &facts,
-                                       const analysis::RegionForm &form) {
-  AccessFacts result;
-  int64_t points = KernelBuilder::product(form.spine());
-  int64_t narrowest = 16;
-  auto note = [&](AffineMap map, Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    addAccess(result, form, map, type);
-    if (type.hasStaticShape() && type.getNumElements() * 2 >= points)
-      if (std::optional<DType> dtype = graph::toDType(type.getElementType()))
-        narrowest = std::min<int64_t>(narrowest, byteSize(*dtype));
-  };
-  for (Operation *op : form.ops) {
-    const analysis::OpFacts *fact = facts.get(op);
-    auto placed = form.placements.find(op);
-    if (!fact || placed == form.placements.end())
-      continue;
-    AffineMap at;
-    for (const analysis::RegionStage &stage : form.stages)
-      if (stage.op == op)
-        at = stage.loops;
-    if (!at && !placed->second.reads.empty())
-      at = placed->second.reads.front();
-    for (auto [operand, access] :
-         llvm::zip(op->getOperands(), fact->space.operands))
-      if (isa<BlockArgument>(operand) && at && access.map)
-        note(access.map.compose(at), operand);
-  }
-  for (const analysis::RegionOutput &output : form.outputs)
-    note(output.index, output.value);
-  result.elementBytes = narrowest == 16 ? 4 : narrowest;
-  return result;
 }

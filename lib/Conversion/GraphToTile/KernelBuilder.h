@@ -1,13 +1,14 @@
 //===- KernelBuilder.h - the frame of a block program -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all schedules share: the kernel op with its arguments, index tiles of
-// linear axes, and facts about how buffers are read that steer the layout.
+// What all schedules share: the kernel op with its arguments and index tiles of
+// linear axes.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_CONVERSION_GRAPHTOTILE_KERNELBUILDER_H
 #define FUSEC_LIB_CONVERSION_GRAPHTOTILE_KERNELBUILDER_H
 
 #include "RegionEmitter.h"
+#include "fusec/Analysis/RowTiling.h"
 
 namespace fusec::graph_to_tile {
 
@@ -31,9 +32,19 @@ public:
   tile::KernelOp kernel;
   RegionEmitter emitter;
 
-  /// Creates the kernel with `extents` as run-time index arguments.
+  /// A buffer of the kernel's own in device memory.
+  struct Scratch {
+    mlir::Type element;
+    int64_t count;
+  };
+  /// Creates the kernel with `extents` as run-time index arguments. The last
+  /// `kept` buffers of `scratch` are zero at the first launch and keep their
+  /// contents between launches.
   void begin(int64_t threads, llvm::ArrayRef<int64_t> grid,
-             llvm::ArrayRef<int64_t> extents);
+             llvm::ArrayRef<int64_t> extents,
+             llvm::ArrayRef<Scratch> scratch = {}, int64_t kept = 0);
+  /// The scratch buffer at `position`.
+  mlir::Value scratch(unsigned position);
   /// The run-time extent at `position`.
   mlir::Value extent(unsigned position);
   /// The buffer of result `result` of the fusion.
@@ -71,29 +82,12 @@ private:
   std::string name;
 };
 
-/// Facts about memory accesses of a region along its spine.
-struct AccessFacts {
-  /// Bytes of the narrowest element type among values of full size.
-  int64_t elementBytes = 4;
-  /// Bytes read or written with consecutive addresses along the last reduced
-  /// and along the last parallel spine dim.
-  double reducedContiguous = 0, parallelContiguous = 0;
-};
-/// Facts about the buffers that `form` reads and writes.
-AccessFacts accessFacts(analysis::FactTable &facts,
-                        const analysis::RegionForm &form);
-
-/// How far apart in memory two neighbours along dim `dim` of `map` are, at the
-/// origin.
-int64_t strideAlong(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape,
-                    unsigned dim);
-
 // One per kind of region; each returns the finished kernel or failure with a
 // diagnostic.
 mlir::FailureOr<tile::KernelOp> schedulePointwise(KernelBuilder &kb);
 mlir::FailureOr<tile::KernelOp> scheduleContraction(KernelBuilder &kb);
-mlir::FailureOr<tile::KernelOp> scheduleRow(KernelBuilder &kb,
-                                            const AccessFacts &access);
+mlir::FailureOr<tile::KernelOp>
+scheduleRow(KernelBuilder &kb, const analysis::AccessFacts &access);
 mlir::FailureOr<tile::KernelOp> scheduleStencil(KernelBuilder &kb);
 
 } // namespace fusec::graph_to_tile

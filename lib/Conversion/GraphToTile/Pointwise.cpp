@@ -38,8 +38,8 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
     return isa<graph::ReductionOpInterface>(op);
   });
   analysis::FactTable facts;
-  int64_t vector =
-      vectorSize(form, accessFacts(facts, form).elementBytes, hasLoops);
+  int64_t vector = vectorSize(
+      form, analysis::accessFacts(facts, form).elementBytes, hasLoops);
   // In a shared launch other parts fill the machine, and texts that differ in
   // nothing but sizes are one.
   const int64_t shared = kb.options.threads;

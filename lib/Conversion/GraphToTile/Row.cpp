@@ -10,6 +10,9 @@
 //    are loaded once and stay in registers.
 //  * looped: a row does not fit. Each level of reductions and the final stores
 //    loop over chunks of the row and compute their inputs anew.
+//  * split: few rows. Several blocks take a part of the columns each and store
+//    the states of their reductions; the last block to finish combines them in
+//    order and stores what is one value a row.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
 #include "RowLayout.h"
@@ -27,15 +30,16 @@ namespace {
 /// is `full`, except where a value of the row carrier is made.
 class RowSchedule {
 public:
-  RowSchedule(KernelBuilder &kb, const RowLayout &layout)
-      : kb(kb), form(kb.form), layout(layout),
-        rows(KernelBuilder::product(form.parallel)),
+  RowSchedule(KernelBuilder &kb, const analysis::RowTiling &tiling)
+      : kb(kb), form(kb.form), tiling(tiling),
+        layout(layoutOf(kb.builder.getContext(), tiling)),
+        chunk(tiling.columns()), rows(KernelBuilder::product(form.parallel)),
         columns(KernelBuilder::product(form.reduced)),
         rowUnit(KernelBuilder::extentUnit(rows)) {}
   LogicalResult run();
 
 private:
-  void setUpRows();
+  void setUpRows(RankedTensorType carrier);
   /// Index tiles of the spine for columns from `start` on, in the full carrier.
   void enterColumns(Value start);
   Value lookup(Value value, ValueRange index);
@@ -52,13 +56,27 @@ private:
   void storeUniform();
   void storeFull();
   scf::ForOp columnLoop(ValueRange inits);
+  LogicalResult runWhole();
+
+  // The split form.
+  LogicalResult runSplit();
+  SmallVector<Value> reducePart();
+  SmallVector<Value> combineStates(ValueRange states, ValueRange more);
+  Value partOffsets(RankedTensorType carrier, Value part);
+  void storePart(ValueRange states);
+  SmallVector<Value> loadParts(RankedTensorType carrier, int64_t parts);
+  void finishRows();
+  SmallVector<Type> stateTypes() const;
   /// The number of rows; its divisibility is part of the text.
   Value rowBound() { return kb.mulIndex(kb.extent(0), rowUnit); }
-  bool isLooped() const { return columns > layout.columns; }
+  bool isLooped() const { return columns > chunk; }
 
   KernelBuilder &kb;
   const analysis::RegionForm &form;
-  const RowLayout &layout;
+  analysis::RowTiling tiling;
+  tile::LayoutAttr layout;
+  /// Columns of a tile.
+  int64_t chunk;
   int64_t rows, columns, rowUnit;
   RankedTensorType full, row;
   Value rowStart;
@@ -71,10 +89,12 @@ private:
 
 } // namespace
 
-void RowSchedule::setUpRows() {
-  full = kb.carrierType({layout.rows, layout.columns}, layout.full);
-  row = kb.carrierType({layout.rows, 1}, layout.full.reduced({1}));
-  rowStart = kb.mulIndex(kb.blockId(0), layout.rows);
+void RowSchedule::setUpRows(RankedTensorType carrier) {
+  full = carrier;
+  row =
+      kb.carrierType({tiling.rows(), 1}, tile::getLayout(carrier).reduced({1}));
+  rowStart = kb.mulIndex(kb.blockId(0), tiling.rows());
+  spineRow.clear();
   kb.emitter.setCarrier(row);
   Value linear = kb.axisTile(row, 0, rowStart);
   rowMask = kb.below(row, linear, rowBound());
@@ -93,7 +113,7 @@ void RowSchedule::enterColumns(Value start) {
   Value columnLinear = kb.axisTile(full, 1, start);
   rowMaskFull = kb.below(full, rowLinear, rowBound());
   columnMask = {};
-  if (columns % layout.columns || !columns)
+  if (columns % chunk || !columns)
     columnMask = kb.below(full, columnLinear, kb.index(columns));
   Value mask = rowMaskFull;
   if (columnMask)
@@ -192,10 +212,10 @@ void RowSchedule::finish(const analysis::RegionStage &stage, ValueRange state) {
 }
 
 scf::ForOp RowSchedule::columnLoop(ValueRange inits) {
-  int64_t chunks = llvm::divideCeil(columns, layout.columns);
-  auto loop = scf::ForOp::create(kb.builder, kb.loc, kb.index(0),
-                                 kb.index(chunks * layout.columns),
-                                 kb.index(layout.columns), inits);
+  int64_t chunks = llvm::divideCeil(columns, chunk);
+  auto loop =
+      scf::ForOp::create(kb.builder, kb.loc, kb.index(0),
+                         kb.index(chunks * chunk), kb.index(chunk), inits);
   Block *body = loop.getBody();
   if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
     body->back().erase();
@@ -289,10 +309,183 @@ void RowSchedule::storeFull() {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Split
+//===----------------------------------------------------------------------===//
+
+SmallVector<Type> RowSchedule::stateTypes() const {
+  SmallVector<Type> types;
+  for (const analysis::RegionStage &stage : form.stages)
+    llvm::append_range(
+        types, cast<graph::ReductionOpInterface>(stage.op).getStateTypes());
+  return types;
+}
+
+/// Combines the states of all stages, elementwise.
+SmallVector<Value> RowSchedule::combineStates(ValueRange states,
+                                              ValueRange more) {
+  SmallVector<Value> result;
+  graph::ElementBuilder eb = kb.emitter.elements();
+  for (const analysis::RegionStage &stage : form.stages) {
+    auto op = cast<graph::ReductionOpInterface>(stage.op);
+    size_t count = op.getStateTypes().size();
+    llvm::append_range(result, op.buildCombine(eb, states.take_front(count),
+                                               more.take_front(count)));
+    states = states.drop_front(count);
+    more = more.drop_front(count);
+  }
+  return result;
+}
+
+/// The states of this block's part of the columns, in the row carrier. What is
+/// stored for each element is stored on the way.
+SmallVector<Value> RowSchedule::reducePart() {
+  kb.emitter.setCarrier(full);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  SmallVector<Value> inits;
+  for (const analysis::RegionStage &stage : form.stages)
+    llvm::append_range(
+        inits, cast<graph::ReductionOpInterface>(stage.op).buildIdentity(eb));
+  int64_t step = chunk * tiling.unroll;
+  Value start = kb.mulIndex(kb.blockId(1), tiling.columnsPerSplit);
+  Value end = arith::MinSIOp::create(
+      kb.builder, kb.loc, kb.addIndex(start, kb.index(tiling.columnsPerSplit)),
+      kb.index(llvm::divideCeil(columns, step) * step));
+  auto loop =
+      scf::ForOp::create(kb.builder, kb.loc, start, end, kb.index(step), inits);
+  OpBuilder::InsertionGuard guard(kb.builder);
+  Block *body = loop.getBody();
+  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+    body->back().erase();
+  kb.builder.setInsertionPointToEnd(body);
+  // All loads of an iteration first, then the arithmetic, then the stores.
+  struct Chunk {
+    SmallVector<Value> lifted, spine;
+    Value mask;
+  };
+  SmallVector<Chunk> chunks;
+  for (int64_t i = 0; i < tiling.unroll; ++i) {
+    enterColumns(kb.addIndex(loop.getInductionVar(), kb.index(i * chunk)));
+    Chunk next;
+    for (const analysis::RegionStage &stage : form.stages)
+      llvm::append_range(next.lifted, lift(stage));
+    next.spine = spineFull;
+    next.mask = kb.emitter.getMask();
+    chunks.push_back(std::move(next));
+  }
+  SmallVector<Value> states(loop.getRegionIterArgs());
+  for (const Chunk &next : chunks)
+    states = combineStates(states, next.lifted);
+  for (const Chunk &next : chunks) {
+    spineFull = next.spine;
+    fullMask = next.mask;
+    kb.emitter.setMask(next.mask);
+    storeFull();
+  }
+  scf::YieldOp::create(kb.builder, kb.loc, states);
+  kb.builder.setInsertionPointAfter(loop);
+  SmallVector<Value> result;
+  ValueRange carried = loop.getResults();
+  for (const analysis::RegionStage &stage : form.stages) {
+    auto op = cast<graph::ReductionOpInterface>(stage.op);
+    size_t count = op.getStateTypes().size();
+    llvm::append_range(result, reduceTiles(op, carried.take_front(count)));
+    carried = carried.drop_front(count);
+  }
+  return result;
+}
+
+/// Where the states of `part` (an index tile in `carrier`) of this block's rows
+/// are: all parts of a group of rows are neighbours.
+Value RowSchedule::partOffsets(RankedTensorType carrier, Value part) {
+  auto type = cast<RankedTensorType>(part.getType());
+  Value first = kb.mulIndex(kb.blockId(0), tiling.splits * tiling.rows());
+  Value base = kb.axisTile(carrier, 0, first);
+  Value size =
+      tile::SplatOp::create(kb.builder, kb.loc, type, kb.index(tiling.rows()));
+  Value past = arith::MulIOp::create(kb.builder, kb.loc, part, size);
+  return arith::AddIOp::create(kb.builder, kb.loc, base, past);
+}
+
+void RowSchedule::storePart(ValueRange states) {
+  Value part = tile::SplatOp::create(kb.builder, kb.loc, row, kb.blockId(1));
+  Value offsets = partOffsets(row, part);
+  for (auto [i, state] : llvm::enumerate(states))
+    tile::StoreOp::create(kb.builder, kb.loc, state, kb.scratch(i), offsets,
+                          Value(), /*vector=*/1);
+}
+
+/// The states of all parts, the identity past the last.
+SmallVector<Value> RowSchedule::loadParts(RankedTensorType carrier,
+                                          int64_t parts) {
+  kb.emitter.setCarrier(carrier);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  Value part = kb.axisTile(carrier, 1, kb.index(0));
+  Value mask;
+  if (parts != tiling.splits)
+    mask = kb.below(carrier, part, kb.index(tiling.splits));
+  Value offsets = partOffsets(carrier, part);
+  SmallVector<Value> identity;
+  for (const analysis::RegionStage &stage : form.stages)
+    llvm::append_range(
+        identity,
+        cast<graph::ReductionOpInterface>(stage.op).buildIdentity(eb));
+  SmallVector<Value> result;
+  for (auto [i, type] : llvm::enumerate(stateTypes()))
+    result.push_back(tile::LoadOp::create(
+        kb.builder, kb.loc, eb.type(type), kb.scratch(i), offsets, mask,
+        mask ? identity[i] : Value(), /*vector=*/1));
+  return result;
+}
+
+/// In the last block of a group of rows.
+void RowSchedule::finishRows() {
+  PartsLayout parts = partsLayoutOf(kb.builder.getContext(), tiling);
+  RankedTensorType carrier =
+      kb.carrierType({tiling.rows(), parts.parts}, parts.layout);
+  setUpRows(carrier);
+  SmallVector<Value> loaded = loadParts(carrier, parts.parts);
+  ValueRange states = loaded;
+  for (const analysis::RegionStage &stage : form.stages) {
+    auto op = cast<graph::ReductionOpInterface>(stage.op);
+    size_t count = op.getStateTypes().size();
+    finish(stage, reduceTiles(op, states.take_front(count)));
+    states = states.drop_front(count);
+  }
+  storeUniform();
+}
+
+LogicalResult RowSchedule::runSplit() {
+  int64_t groups = llvm::divideCeil(rows, tiling.rows());
+  SmallVector<KernelBuilder::Scratch> scratch;
+  for (Type type : stateTypes())
+    scratch.push_back({type, groups * tiling.splits * tiling.rows()});
+  scratch.push_back({kb.builder.getI32Type(), groups});
+  kb.begin(tiling.threads(), {groups, tiling.splits, 1}, {rows / rowUnit},
+           scratch, /*kept=*/1);
+  setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
+  storePart(reducePart());
+  Value isLast = tile::TicketOp::create(
+      kb.builder, kb.loc, kb.builder.getI1Type(),
+      kb.scratch(scratch.size() - 1), kb.blockId(0), tiling.splits);
+  auto branch = scf::IfOp::create(kb.builder, kb.loc, isLast);
+  OpBuilder::InsertionGuard guard(kb.builder);
+  kb.builder.setInsertionPoint(branch.thenYield());
+  finishRows();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Whole rows
+//===----------------------------------------------------------------------===//
+
 LogicalResult RowSchedule::run() {
-  kb.begin(layout.threads, {int64_t(llvm::divideCeil(rows, layout.rows)), 1, 1},
-           {rows / rowUnit});
-  setUpRows();
+  return tiling.splits > 1 ? runSplit() : runWhole();
+}
+
+LogicalResult RowSchedule::runWhole() {
+  kb.begin(tiling.threads(), {tiling.blocks(rows), 1, 1}, {rows / rowUnit});
+  setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
   if (!isLooped())
     enterColumns(kb.index(0));
   unsigned levels = 0;
@@ -323,13 +516,11 @@ LogicalResult RowSchedule::run() {
 }
 
 FailureOr<tile::KernelOp>
-graph_to_tile::scheduleRow(KernelBuilder &kb, const AccessFacts &access) {
-  RowLayout layout = chooseRowLayout(kb.builder.getContext(),
-                                     KernelBuilder::product(kb.form.parallel),
-                                     KernelBuilder::product(kb.form.reduced),
-                                     kb.form, access, kb.options.target,
-                                     kb.options.threads);
-  if (failed(RowSchedule(kb, layout).run()))
+graph_to_tile::scheduleRow(KernelBuilder &kb,
+                           const analysis::AccessFacts &access) {
+  analysis::RowTiling tiling = analysis::tileRows(
+      kb.form, access, kb.options.target, kb.options.threads);
+  if (failed(RowSchedule(kb, tiling).run()))
     return failure();
   return kb.kernel;
 }

@@ -8,24 +8,18 @@
 
 namespace fusec::graph_to_tile {
 
-/// The tile of a block: `rows` x `columns` elements and who holds them. A row
-/// longer than `columns` is walked in chunks.
-struct RowLayout {
-  int64_t threads = 256;
-  int64_t rows = 1, columns = 1;
-  tile::LayoutAttr full;
-};
+/// Who holds the tile of a block: tiling.rows() x tiling.columns() elements.
+tile::LayoutAttr layoutOf(mlir::MLIRContext *context,
+                          const analysis::RowTiling &tiling);
 
-/// Chooses by the direction in which memory is contiguous:
-///  * along the row: lanes and vectors run along columns; several short rows
-///    share a warp, one long row takes the whole block;
-///  * across rows (a reduction over an outer axis): lanes and vectors run over
-///    rows, warps and registers along columns.
-/// `threads`: as in TileOptions.
-RowLayout chooseRowLayout(mlir::MLIRContext *context, int64_t rows,
-                          int64_t columns, const analysis::RegionForm &form,
-                          const AccessFacts &access, const TargetInfo &target,
-                          int64_t threads = 0);
+/// The tile in which the last block of a split row combines the parts:
+/// tiling.rows() x `parts` states, of which the first tiling.splits count.
+struct PartsLayout {
+  int64_t parts;
+  tile::LayoutAttr layout;
+};
+PartsLayout partsLayoutOf(mlir::MLIRContext *context,
+                          const analysis::RowTiling &tiling);
 
 } // namespace fusec::graph_to_tile
 

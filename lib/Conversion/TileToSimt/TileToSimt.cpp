@@ -64,6 +64,7 @@ private:
   LogicalResult lowerHole(Region &from, Region &to);
   void lowerStore(tile::StoreOp store);
   void lowerShift(tile::ShiftOp shift);
+  void lowerTicket(tile::TicketOp op);
   Value spread(Value tile, int64_t count);
   void assignLoopArrays(scf::ForOp loop, ValueRange values);
 
@@ -179,6 +180,42 @@ void KernelLowering::lowerShift(tile::ShiftOp shift) {
     memref::StoreOp::create(code.builder, loc, value, array,
                             code.constant(loc, reg));
   }
+}
+
+// One thread draws for the block; the barriers order what the others wrote
+// before and read afterwards around it.
+void KernelLowering::lowerTicket(tile::TicketOp op) {
+  Location loc = op.getLoc();
+  Type number = code.builder.getI32Type();
+  auto type =
+      MemRefType::get({1}, number, MemRefLayoutAttrInterface(),
+                      code.builder.getI64IntegerAttr(tile::kSharedSpace));
+  Value drawn = simt::SharedOp::create(code.builder, loc, type);
+  simt::BarrierOp::create(code.builder, loc);
+  Value zero = code.constant(loc, 0);
+  auto isZero = [&](Value place) {
+    return arith::CmpIOp::create(code.builder, loc, arith::CmpIPredicate::eq,
+                                 place, zero);
+  };
+  Value first = arith::AndIOp::create(code.builder, loc, isZero(code.lane),
+                                      isZero(code.warp));
+  auto branch = scf::IfOp::create(code.builder, loc, first);
+  {
+    OpBuilder::InsertionGuard guard(code.builder);
+    code.builder.setInsertionPoint(branch.thenYield());
+    Value ticket = simt::TicketOp::create(
+        code.builder, loc, number, code.scalars.lookup(op.getCounters()),
+        code.scalars.lookup(op.getIndex()), op.getCount());
+    memref::StoreOp::create(code.builder, loc, ticket, drawn, zero);
+  }
+  simt::BarrierOp::create(code.builder, loc);
+  Value ticket = memref::LoadOp::create(code.builder, loc, drawn, zero);
+  Value last = arith::ConstantIntOp::create(code.builder, loc, number,
+                                            int64_t(op.getCount()) - 1);
+  code.scalars.map(op.getResult(),
+                   arith::CmpIOp::create(code.builder, loc,
+                                         arith::CmpIPredicate::eq, ticket, last)
+                       .getResult());
 }
 
 /// Stores `values` (one per tile iteration argument) into the loop's arrays.
@@ -349,6 +386,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
     return lowerShift(shift), success();
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return lowerReduce(reduce, code), success();
+  if (auto ticket = dyn_cast<tile::TicketOp>(op))
+    return lowerTicket(ticket), success();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return lowerFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
@@ -424,7 +463,8 @@ FailureOr<simt::KernelOp> fusec::lowerTileKernel(tile::KernelOp kernel,
   OpBuilder builder(kernel);
   auto result = simt::KernelOp::create(
       builder, kernel.getLoc(), kernel.getSymName(), kernel.getThreads(),
-      kernel.getReadOnly(), kernel.getGrid(), kernel.getExtents(), wideOffsets);
+      kernel.getReadOnly(), kernel.getGrid(), kernel.getExtents(), wideOffsets,
+      kernel.getScratchAttr(), kernel.getKeptAttr());
   Block &body = result.getBody().emplaceBlock();
   for (BlockArgument arg : kernel.getBody().getArguments())
     body.addArgument(arg.getType(), arg.getLoc());

@@ -744,6 +744,10 @@ FUSEC_DEVICE u32 ticket(u32 *p, I off, u32 n, FUSEC_DETAIL_LINE) {
   return (u32)fusec_detail::atomic(FusecTicket, FusecU32,
                                    fusec_detail::address(p, off), n, 0, line);
 }
+template <class I>
+FUSEC_DEVICE u32 ticket(i32 *p, I off, u32 n, FUSEC_DETAIL_LINE) {
+  return ticket((u32 *)p, off, n, line);
+}
 
 //===-- Tensor cores and asynchronous copies ------------------------------===//
 

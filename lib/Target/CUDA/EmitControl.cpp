@@ -294,6 +294,11 @@ LogicalResult Emitter::emitMemory(Operation *op) {
                               use(shuffle.getValue()) + ", " +
                               std::to_string(std::abs(by)) + ")");
       })
+      .Case<simt::TicketOp>([&](simt::TicketOp ticket) {
+        return define(op, "(i32)ticket(" + use(ticket.getCounters()) + ", " +
+                              use(ticket.getIndex()) + ", " +
+                              std::to_string(ticket.getCount()) + "u)");
+      })
       .Case<simt::BarrierOp>([&](auto) {
         line() << "bar();\n";
         return success();

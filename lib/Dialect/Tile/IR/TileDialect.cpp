@@ -88,6 +88,12 @@ LogicalResult KernelOp::verify() {
   if (indices != static_cast<int64_t>(getExtents().size()))
     return emitOpError() << "expected one extent per index argument, found "
                          << getExtents().size() << " for " << indices;
+  int64_t scratch = getScratch() ? getScratch()->size() : 0;
+  int64_t buffers = getBody().getNumArguments() - indices;
+  if (scratch > buffers - int64_t(getReadOnly()) ||
+      int64_t(getKept().value_or(0)) > scratch)
+    return emitOpError() << "expected scratch among " << buffers
+                         << " buffers, found " << scratch;
   if (getGrid().size() != 3)
     return emitOpError() << "expected three grid dimensions, found "
                          << getGrid().size();

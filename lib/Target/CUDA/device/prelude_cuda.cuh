@@ -687,6 +687,11 @@ FUSEC_DEVICE u32 ticket(u32 *p, I off, u32 n) {
   return old;
 }
 
+template <class I>
+FUSEC_DEVICE u32 ticket(i32 *p, I off, u32 n) {
+  return ticket((u32 *)p, off, n);
+}
+
 /// A load that acquires and a store that releases at GPU scope, for one block
 /// that waits for another.
 template <class I>

@@ -28,11 +28,12 @@ def Simt_Buffer : MemRefRankOf<[AnyType], [1]>;
 def Simt_KernelOp : Simt_Op<"kernel", [AutomaticAllocationScope, IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
   let summary = "the program of one thread";
   let description = [{
-    Arguments, `grid` and `extents` as in `tile.kernel`. `wideOffsets`: offsets
+    Arguments, `grid`, `extents` and scratch as in `tile.kernel`. `wideOffsets`: offsets
     need 64 bits; otherwise index is 32 bits wide in generated text.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$threads, I64Attr:$readOnly,
-                       DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$extents, BoolAttr:$wideOffsets);
+                       DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$extents, BoolAttr:$wideOffsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$scratch, OptionalAttr<I64Attr>:$kept);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
 }
@@ -94,6 +95,14 @@ def Simt_ShuffleShiftOp : Simt_Op<"shuffle_shift", [AllTypesMatch<["value", "res
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the block meet";
   let assemblyFormat = "attr-dict";
+}
+
+def Simt_TicketOp : Simt_Op<"ticket", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "takes one of `count` tickets: 0, 1, .. in turn, then 0 again";
+  let description = "Acquires and releases: who draws the last sees what all others wrote before.";
+  let arguments = (ins Simt_Buffer:$counters, Index:$index, I64Attr:$count);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$counters `[` $index `]` `of` $count attr-dict `:` type($counters)";
 }
 
 def Simt_YieldOp : Simt_Op<"yield", [Pure, Terminator, ParentOneOf<["ContractOp"]>]> {

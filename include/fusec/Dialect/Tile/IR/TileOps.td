@@ -65,13 +65,16 @@ def Tile_Buffer : MemRefRankOf<[AnyType], [1]>;
 def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
   let summary = "the program of one thread block";
   let description = [{
-    Block arguments: buffers (`readOnly` inputs first, then outputs), then
-    run-time extents of type index. `grid` and `extents` belong to the launch,
-    not to the program: two kernels that differ only there are one text.
-    Shared memory comes from `tile.alloc`.
+    Block arguments: buffers (`readOnly` inputs first, then outputs, then
+    scratch), then run-time extents of type index. `grid` and `extents` belong
+    to the launch, not to the program: two kernels that differ only there are
+    one text. Shared memory comes from `tile.alloc`. `scratch` gives the
+    elements of each scratch buffer; the last `kept` of them are zero at the
+    first launch and keep their contents between launches.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$threads, I64Attr:$readOnly,
-                       DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$extents);
+                       DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$extents,
+                       OptionalAttr<DenseI64ArrayAttr>:$scratch, OptionalAttr<I64Attr>:$kept);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -179,6 +182,18 @@ def Tile_AllocOp : Tile_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the block meet; shared memory is ordered";
   let assemblyFormat = "attr-dict";
+}
+
+def Tile_TicketOp : Tile_Op<"ticket", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "true in the last of `count` blocks that come here";
+  let description = [{
+    `counters` (u32, kept) hold one counter per group of blocks, at `index`,
+    which starts again when the last block has come. What any thread of the
+    group's blocks wrote before is seen by the last block afterwards.
+  }];
+  let arguments = (ins Tile_Buffer:$counters, Index:$index, I64Attr:$count);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$counters `[` $index `]` `of` $count attr-dict `:` type($counters)";
 }
 
 def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {

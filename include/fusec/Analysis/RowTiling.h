@@ -1,0 +1,82 @@
+//===- RowTiling.h - how a row region is cut into blocks --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The axis assignment of a Row region (docs/schedule-space.md): which digits of
+// rows and columns go to the grid, warps, lanes, registers and loops. Planner,
+// cost model and generator get it from here, so that what is priced is what is
+// built.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_ANALYSIS_ROWTILING_H
+#define FUSEC_ANALYSIS_ROWTILING_H
+
+#include "fusec/Analysis/RegionShape.h"
+#include "fusec/Support/TargetInfo.h"
+
+namespace fusec::analysis {
+
+/// Facts about memory accesses of a region along its spine.
+struct AccessFacts {
+  /// Bytes of the narrowest element type among values of full size.
+  int64_t elementBytes = 4;
+  /// Bytes read or written with consecutive addresses along the last reduced
+  /// and along the last parallel spine dim.
+  double reducedContiguous = 0, parallelContiguous = 0;
+};
+/// Facts about the buffers that `form` reads and writes; static shapes.
+AccessFacts accessFacts(FactTable &facts, const RegionForm &form);
+
+/// How far apart in memory two neighbours along dim `dim` of `map` are, at the
+/// origin.
+int64_t strideAlong(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape,
+                    unsigned dim);
+
+/// The digits. Rows are the parallel spine, columns the reduced one, both
+/// linear. Chosen by the direction in which memory is contiguous:
+///  * along the row: lanes and vectors run along columns; several short rows
+///    share a warp, one long row takes the whole block;
+///  * across rows (a reduction over an outer axis): lanes and vectors run over
+///    rows, warps and registers along columns.
+struct RowTiling {
+  bool across = false;
+  /// Consecutive elements of a thread along the contiguous axis.
+  int64_t vector = 1;
+  /// Lanes along columns (along the row); the others hold rows.
+  int64_t lanes = 1;
+  /// Warps of a block along columns and over rows.
+  int64_t columnWarps = 1, rowWarps = 1;
+  /// Vectors (along the row) or elements (across) of a thread along columns.
+  int64_t repeats = 1;
+  /// Blocks that share the columns of a row: each reduces a part of them, the
+  /// last one to finish combines the parts in order.
+  int64_t splits = 1;
+  /// Columns that each of them takes: a multiple of unroll * columns().
+  int64_t columnsPerSplit = 0;
+  /// Chunks of an iteration whose loads are issued together; split rows only.
+  int64_t unroll = 1;
+
+  int64_t threads() const { return 32 * columnWarps * rowWarps; }
+  /// Rows and columns that a block holds at a time. A longer row is walked in
+  /// chunks.
+  int64_t rows() const { return across ? 32 * vector : 32 / lanes * rowWarps; }
+  int64_t columns() const {
+    return (across ? 1 : vector * lanes) * repeats * columnWarps;
+  }
+  /// Blocks for `count` rows.
+  int64_t blocks(int64_t count) const {
+    return (count + rows() - 1) / rows() * splits;
+  }
+};
+
+/// Chooses the digits. `threads`: of a block, for a region that shares its
+/// launch (a power of two); 0: free.
+RowTiling tileRows(const RegionForm &form, const AccessFacts &access,
+                   const TargetInfo &target, int64_t threads = 0);
+
+/// True if the columns of a row may be spread over blocks that meet once: no
+/// reduction needs another one's result, nor does anything stored for each
+/// element.
+bool canSplit(const RegionForm &form);
+
+} // namespace fusec::analysis
+
+#endif // FUSEC_ANALYSIS_ROWTILING_H

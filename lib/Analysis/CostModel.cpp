@@ -121,17 +121,8 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
   double rows = pointCount(form.parallel), columns = pointCount(form.reduced);
   if (!rows || !columns)
     return;
-  // Once a level, and once more for what is stored after the last.
-  unsigned passes = 1;
-  if (tiling.splits == 1 && columns > double(tiling.columns())) {
-    for (const RegionStage &stage : form.stages)
-      passes = std::max(passes, stage.level + 1);
-    for (const RegionOutput &output : form.outputs)
-      if (Operation *op = output.value.getDefiningOp(); op && !output.isUniform)
-        if (auto at = form.placements.find(op); at != form.placements.end())
-          passes = std::max(passes, at->second.level + 1);
-  }
-  cost.readBytes *= passes;
+  if (columns > double(tiling.columns()))
+    cost.readBytes *= countPasses(form, tiling.onePass);
   double bytes = cost.readBytes + cost.writtenBytes;
   double blocks = double(tiling.blocks(int64_t(rows)));
   double busy = std::min<double>(blocks, target.multiprocessors);

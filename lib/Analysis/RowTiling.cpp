@@ -112,17 +112,80 @@ static int64_t vectorAlong(int64_t inner, int64_t bytes, int64_t limit) {
   return vector;
 }
 
-bool analysis::canSplit(const RegionForm &form) {
-  auto levelOf = [&](Operation *op) -> unsigned {
-    auto placed = form.placements.find(op);
-    return placed == form.placements.end() ? 0 : placed->second.level;
-  };
-  return llvm::all_of(form.stages,
-                      [](const RegionStage &s) { return s.level == 0; }) &&
+/// What a value is a repetition or another shape of.
+static Value withoutMovement(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<graph::BroadcastOp, graph::ReshapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+SmallVector<RescaledSum, 1> analysis::rescaledSums(const RegionForm &form) {
+  SmallVector<RescaledSum, 1> result;
+  for (auto [s, sum] : llvm::enumerate(form.stages)) {
+    auto reduce = dyn_cast<graph::ReduceOp>(sum.op);
+    if (!reduce || sum.level != 1 || reduce.getKind() != graph::ReduceKind::sum)
+      continue;
+    auto power = reduce.getOperand().getDefiningOp<graph::ExpOp>();
+    auto difference =
+        power ? power.getOperand().getDefiningOp<graph::SubOp>() : nullptr;
+    if (!difference || !form.placements.contains(power) ||
+        !form.placements.contains(difference))
+      continue;
+    Value least = withoutMovement(difference.getRhs());
+    for (auto [m, max] : llvm::enumerate(form.stages)) {
+      auto top = dyn_cast<graph::ReduceOp>(max.op);
+      if (top && top.getResult() == least && max.level == 0 &&
+          top.getKind() == graph::ReduceKind::max &&
+          top.getOperand() == difference.getLhs() && max.loops == sum.loops)
+        result.push_back({unsigned(m), unsigned(s)});
+    }
+  }
+  return result;
+}
+
+bool analysis::isOnePass(const RegionForm &form, bool rescale) {
+  SmallVector<RescaledSum, 1> pairs;
+  if (rescale)
+    pairs = rescaledSums(form);
+  for (auto [i, stage] : llvm::enumerate(form.stages))
+    if (stage.level &&
+        llvm::none_of(pairs, [&, i = i](const RescaledSum &pair) {
+          return pair.sum == i;
+        }))
+      return false;
+  return true;
+}
+
+/// The level of what makes an output that is stored for each element.
+static unsigned levelOf(const RegionForm &form, const RegionOutput &output) {
+  auto placed = form.placements.find(output.value.getDefiningOp());
+  return output.isUniform || placed == form.placements.end()
+             ? 0
+             : placed->second.level;
+}
+
+bool analysis::canSplit(const RegionForm &form, bool rescale) {
+  return isOnePass(form, rescale) &&
          llvm::all_of(form.outputs, [&](const RegionOutput &output) {
-           return output.isUniform || !output.value.getDefiningOp() ||
-                  levelOf(output.value.getDefiningOp()) == 0;
+           return levelOf(form, output) == 0;
          });
+}
+
+unsigned analysis::countPasses(const RegionForm &form, bool onePass) {
+  unsigned reductions = 1, last = 0;
+  for (const RegionStage &stage : form.stages)
+    reductions = std::max(reductions, stage.level + 1);
+  bool hasFull = false;
+  for (const RegionOutput &output : form.outputs) {
+    last = std::max(last, levelOf(form, output));
+    hasFull |= !output.isUniform;
+  }
+  if (onePass)
+    return last ? 2 : 1;
+  return reductions + hasFull;
 }
 
 namespace {
@@ -130,9 +193,9 @@ namespace {
 class Chooser {
 public:
   Chooser(const RegionForm &form, const AccessFacts &access,
-          const TargetInfo &target, int64_t threads)
-      : form(form), access(access), target(target), threads(threads),
-        rows(product(form.parallel)),
+          const TargetInfo &target, const TilingOptions &options)
+      : form(form), access(access), target(target), threads(options.threads),
+        rescale(options.rescale), rows(product(form.parallel)),
         // At least two columns, so that a row and its reduction differ in
         // shape; what a row does not have is masked.
         columns(std::max<int64_t>(product(form.reduced), 2)) {}
@@ -140,8 +203,11 @@ public:
   RowTiling run();
 
 private:
-  RowTiling alongRow(int64_t vector, bool split);
-  RowTiling acrossRows(int64_t vector, bool split);
+  // `streams`: columns are walked in chunks of a vector a thread.
+  RowTiling alongRow(int64_t vector, bool streams);
+  RowTiling acrossRows(int64_t vector, bool streams);
+  RowTiling acrossWholeRows(int64_t vector);
+  void addUnroll(RowTiling &tiling);
   void addSplits(RowTiling &tiling);
   /// Few blocks without a split.
   bool isStarved(const RowTiling &tiling) const {
@@ -151,19 +217,21 @@ private:
   const RegionForm &form;
   const AccessFacts &access;
   const TargetInfo &target;
-  int64_t threads, rows, columns;
+  int64_t threads;
+  bool rescale;
+  int64_t rows, columns;
 };
 } // namespace
 
-RowTiling Chooser::alongRow(int64_t vector, bool split) {
+RowTiling Chooser::alongRow(int64_t vector, bool streams) {
   RowTiling result;
   result.vector = vector;
   int64_t groups = llvm::divideCeil(columns, vector);
   result.lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
   int64_t rowsPerWarp = 32 / result.lanes;
-  // One accumulator per element: a split row keeps a vector of them.
-  int64_t most = split ? vector : kMaxElements;
-  if (split) {
+  // One accumulator per element: a row that streams keeps a vector of them.
+  int64_t most = streams ? vector : kMaxElements;
+  if (streams) {
     result.columnWarps = kSplitWarps;
   } else if (result.lanes == 32) {
     while (result.columnWarps * 32 < kMaxThreads &&
@@ -183,34 +251,48 @@ RowTiling Chooser::alongRow(int64_t vector, bool split) {
   return result;
 }
 
-RowTiling Chooser::acrossRows(int64_t vector, bool split) {
+RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
   RowTiling result;
   result.across = true;
   result.vector = vector;
-  result.lanes = 1;
   // Narrower vectors while there are too few blocks.
-  while (!split && result.vector > 1 &&
+  while (!streams && result.vector > 1 &&
          rows / (32 * result.vector) < int64_t(target.multiprocessors))
     result.vector /= 2;
-  while (split && result.vector > 1 && rows <= 16 * result.vector)
+  while (streams && result.vector > 1 && rows <= 16 * result.vector)
     result.vector /= 2;
   result.columnWarps =
       threads ? threads / 32
               : std::min<int64_t>(
                     8, llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
-  int64_t most = split ? result.vector : kMaxElements;
+  int64_t most = streams ? result.vector : kMaxElements;
   result.repeats =
       std::min(llvm::divideCeil(columns, uint64_t(result.columnWarps)),
                uint64_t(std::max<int64_t>(1, most / result.vector)));
   return result;
 }
 
+/// 1024 threads, so that whole columns may fit their registers.
+RowTiling Chooser::acrossWholeRows(int64_t vector) {
+  RowTiling result;
+  result.across = true;
+  result.columnWarps = kMaxThreads / 32;
+  result.repeats = llvm::divideCeil(columns, uint64_t(result.columnWarps));
+  while (vector > 1 &&
+         (vector * result.repeats > kMaxElements ||
+          rows / (32 * vector) < 2 * int64_t(target.multiprocessors)))
+    vector /= 2;
+  result.vector = vector;
+  return result;
+}
+
+void Chooser::addUnroll(RowTiling &tiling) {
+  int64_t bytes = tiling.vector * tiling.repeats * access.elementBytes;
+  tiling.unroll = std::clamp<int64_t>(kSplitThreadBytes / bytes, 1, kMaxUnroll);
+}
+
 /// Cuts the columns into equal runs of whole chunks.
 void Chooser::addSplits(RowTiling &tiling) {
-  tiling.unroll =
-      std::clamp<int64_t>(kSplitThreadBytes / (tiling.vector * tiling.repeats *
-                                               access.elementBytes),
-                          1, kMaxUnroll);
   int64_t rowBlocks = tiling.blocks(rows);
   int64_t wanted = llvm::divideCeil(
       kSplitBlocks * int64_t(target.multiprocessors), uint64_t(rowBlocks));
@@ -231,20 +313,44 @@ RowTiling Chooser::run() {
       access.parallelContiguous > access.reducedContiguous && innerRows >= 8;
   int64_t vector =
       vectorAlong(across ? innerRows : innerColumns, access.elementBytes, 8);
-  auto make = [&](bool split) {
-    return across ? acrossRows(vector, split) : alongRow(vector, split);
+  auto make = [&](bool streams) {
+    return across ? acrossRows(vector, streams) : alongRow(vector, streams);
   };
   RowTiling whole = make(false);
   whole.columnsPerSplit = columns;
-  if (threads || !rows || !isStarved(whole) || !canSplit(form))
+  if (threads || !rows)
     return whole;
-  RowTiling split = make(true);
-  addSplits(split);
-  return split.splits > 1 && split.blocks(rows) > whole.blocks(rows) ? split
-                                                                     : whole;
+  if (isStarved(whole) && canSplit(form, rescale)) {
+    RowTiling split = make(true);
+    addUnroll(split);
+    addSplits(split);
+    split.onePass = true;
+    if (split.splits > 1 && split.blocks(rows) > whole.blocks(rows))
+      return split;
+  }
+  // A row that is read once may be walked; one that is read several times had
+  // better stay where it is, or be read less often.
+  if (columns <= whole.columns() || countPasses(form, false) == 1)
+    return whole;
+  if (across) {
+    // Lines of 64 bytes at least.
+    RowTiling resident = acrossWholeRows(vector);
+    if (resident.vector * resident.repeats <= kMaxElements &&
+        32 * resident.vector * access.elementBytes >= 64)
+      return resident;
+  }
+  if (rescaledSums(form).empty() || !isOnePass(form, rescale))
+    return whole;
+  RowTiling online = make(true);
+  addUnroll(online);
+  int64_t step = online.columns() * online.unroll;
+  online.columnsPerSplit = llvm::divideCeil(columns, uint64_t(step)) * step;
+  online.onePass = true;
+  return online;
 }
 
 RowTiling analysis::tileRows(const RegionForm &form, const AccessFacts &access,
-                             const TargetInfo &target, int64_t threads) {
-  return Chooser(form, access, target, threads).run();
+                             const TargetInfo &target,
+                             const TilingOptions &options) {
+  return Chooser(form, access, target, options).run();
 }

@@ -51,8 +51,11 @@ struct RowTiling {
   int64_t splits = 1;
   /// Columns that each of them takes: a multiple of unroll * columns().
   int64_t columnsPerSplit = 0;
-  /// Chunks of an iteration whose loads are issued together; split rows only.
+  /// Chunks of an iteration whose loads are issued together.
   int64_t unroll = 1;
+  /// All reductions are made in one pass over the columns, sums of exp(x - max)
+  /// by rescaling; rows that are split or walked in chunks.
+  bool onePass = false;
 
   int64_t threads() const { return 32 * columnWarps * rowWarps; }
   /// Rows and columns that a block holds at a time. A longer row is walked in
@@ -67,15 +70,36 @@ struct RowTiling {
   }
 };
 
-/// Chooses the digits. `threads`: of a block, for a region that shares its
-/// launch (a power of two); 0: free.
+/// How `tileRows` may choose.
+struct TilingOptions {
+  /// Of a block, for a region that shares its launch (a power of two); 0: free.
+  int64_t threads = 0;
+  /// Sums may be rescaled: not where every op rounds to its type.
+  bool rescale = true;
+};
+/// Chooses the digits.
 RowTiling tileRows(const RegionForm &form, const AccessFacts &access,
-                   const TargetInfo &target, int64_t threads = 0);
+                   const TargetInfo &target, const TilingOptions &options = {});
 
-/// True if the columns of a row may be spread over blocks that meet once: no
-/// reduction needs another one's result, nor does anything stored for each
-/// element.
-bool canSplit(const RegionForm &form);
+/// A sum of exp(x - m) beside the maximum m of the same x over the same axes:
+/// with the pair as its state, (m, s), one pass makes both. Where a new maximum
+/// comes, the sum so far is multiplied by exp(old - new).
+struct RescaledSum {
+  /// Positions in RegionForm::stages.
+  unsigned max, sum;
+};
+llvm::SmallVector<RescaledSum, 1> rescaledSums(const RegionForm &form);
+
+/// True if one pass over the columns makes all reductions: none needs another
+/// one's result, but for rescaled sums if `rescale`.
+bool isOnePass(const RegionForm &form, bool rescale);
+
+/// True if the columns of a row may be spread over blocks that meet once: one
+/// pass, and nothing stored for each element needs a reduction's result.
+bool canSplit(const RegionForm &form, bool rescale = true);
+
+/// Passes over the columns of a row that is walked in chunks.
+unsigned countPasses(const RegionForm &form, bool onePass);
 
 } // namespace fusec::analysis
 

@@ -10,84 +10,19 @@
 //    are loaded once and stay in registers.
 //  * looped: a row does not fit. Each level of reductions and the final stores
 //    loop over chunks of the row and compute their inputs anew.
-//  * split: few rows. Several blocks take a part of the columns each and store
-//    the states of their reductions; the last block to finish combines them in
-//    order and stores what is one value a row.
+//  * one pass (RowOnePass.cpp): looped, with all reductions in one pass; a
+//    maximum m and the sum of exp(x - m) are one state.
+//  * split (RowOnePass.cpp): few rows. Several blocks take a part of the
+//  columns
+//    each in one pass and store the states; the last block to finish combines
+//    them in order and stores what is one value a row.
 //===----------------------------------------------------------------------===//
-#include "KernelBuilder.h"
-#include "RowLayout.h"
+#include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fusec;
 using namespace fusec::graph_to_tile;
-
-namespace {
-
-/// Builds the kernel of a Row region in one of the two forms above: levels of
-/// reductions in order, then the outputs. While it runs, the emitter's carrier
-/// is `full`, except where a value of the row carrier is made.
-class RowSchedule {
-public:
-  RowSchedule(KernelBuilder &kb, const analysis::RowTiling &tiling)
-      : kb(kb), form(kb.form), tiling(tiling),
-        layout(layoutOf(kb.builder.getContext(), tiling)),
-        chunk(tiling.columns()), rows(KernelBuilder::product(form.parallel)),
-        columns(KernelBuilder::product(form.reduced)),
-        rowUnit(KernelBuilder::extentUnit(rows)) {}
-  LogicalResult run();
-
-private:
-  void setUpRows(RankedTensorType carrier);
-  /// Index tiles of the spine for columns from `start` on, in the full carrier.
-  void enterColumns(Value start);
-  Value lookup(Value value, ValueRange index);
-  Value uniformValue(Value value);
-  void reduceLevel(ArrayRef<const analysis::RegionStage *> stages);
-  SmallVector<Value> lift(const analysis::RegionStage &stage);
-  SmallVector<Value> reduceTiles(graph::ReductionOpInterface op,
-                                 ValueRange states);
-  void finish(const analysis::RegionStage &stage, ValueRange state);
-  bool isStage(Operation *op) const {
-    return llvm::any_of(form.stages, [&](const auto &s) { return s.op == op; });
-  }
-  void computeUniform(unsigned level);
-  void storeUniform();
-  void storeFull();
-  scf::ForOp columnLoop(ValueRange inits);
-  LogicalResult runWhole();
-
-  // The split form.
-  LogicalResult runSplit();
-  SmallVector<Value> reducePart();
-  SmallVector<Value> combineStates(ValueRange states, ValueRange more);
-  Value partOffsets(RankedTensorType carrier, Value part);
-  void storePart(ValueRange states);
-  SmallVector<Value> loadParts(RankedTensorType carrier, int64_t parts);
-  void finishRows();
-  SmallVector<Type> stateTypes() const;
-  /// The number of rows; its divisibility is part of the text.
-  Value rowBound() { return kb.mulIndex(kb.extent(0), rowUnit); }
-  bool isLooped() const { return columns > chunk; }
-
-  KernelBuilder &kb;
-  const analysis::RegionForm &form;
-  analysis::RowTiling tiling;
-  tile::LayoutAttr layout;
-  /// Columns of a tile.
-  int64_t chunk;
-  int64_t rows, columns, rowUnit;
-  RankedTensorType full, row;
-  Value rowStart;
-  Value rowMaskFull, rowMask, columnMask, fullMask;
-  SmallVector<Value> spineFull, spineRow;
-  // Uniform values at hand, in the row carrier.
-  DenseMap<Value, Value> uniform;
-  bool inRowCarrier = false;
-};
-
-} // namespace
 
 void RowSchedule::setUpRows(RankedTensorType carrier) {
   full = carrier;
@@ -113,7 +48,7 @@ void RowSchedule::enterColumns(Value start) {
   Value columnLinear = kb.axisTile(full, 1, start);
   rowMaskFull = kb.below(full, rowLinear, rowBound());
   columnMask = {};
-  if (columns % chunk || !columns)
+  if (columns % step || !columns)
     columnMask = kb.below(full, columnLinear, kb.index(columns));
   Value mask = rowMaskFull;
   if (columnMask)
@@ -211,16 +146,13 @@ void RowSchedule::finish(const analysis::RegionStage &stage, ValueRange state) {
   kb.emitter.setCarrier(full);
 }
 
-scf::ForOp RowSchedule::columnLoop(ValueRange inits) {
-  int64_t chunks = llvm::divideCeil(columns, chunk);
+scf::ForOp RowSchedule::columnLoop(Value start, Value end, ValueRange inits) {
   auto loop =
-      scf::ForOp::create(kb.builder, kb.loc, kb.index(0),
-                         kb.index(chunks * chunk), kb.index(chunk), inits);
+      scf::ForOp::create(kb.builder, kb.loc, start, end, kb.index(step), inits);
   Block *body = loop.getBody();
   if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
     body->back().erase();
   kb.builder.setInsertionPointToEnd(body);
-  enterColumns(loop.getInductionVar());
   return loop;
 }
 
@@ -255,7 +187,8 @@ void RowSchedule::reduceLevel(ArrayRef<const analysis::RegionStage *> stages) {
     llvm::append_range(
         inits, cast<graph::ReductionOpInterface>(stage->op).buildIdentity(eb));
   computeUniform(stages.front()->level);
-  scf::ForOp loop = columnLoop(inits);
+  scf::ForOp loop = columnLoop(kb.index(0), paddedColumns(), inits);
+  enterColumns(loop.getInductionVar());
   SmallVector<Value> yields;
   ValueRange carried = loop.getRegionIterArgs();
   for (const analysis::RegionStage *stage : stages) {
@@ -297,190 +230,51 @@ void RowSchedule::storeUniform() {
   }
 }
 
-void RowSchedule::storeFull() {
+SmallVector<Value> RowSchedule::fullValues() {
+  SmallVector<Value> values;
+  for (const analysis::RegionOutput &output : form.outputs)
+    if (!output.isUniform)
+      values.push_back(kb.emitter.emit(
+          output.value, kb.emitter.elements().apply(output.index, spineFull)));
+  return values;
+}
+
+void RowSchedule::storeFull(ValueRange values) {
   for (auto [i, output] : llvm::enumerate(form.outputs)) {
     if (output.isUniform)
       continue;
     SmallVector<Value> index =
         kb.emitter.elements().apply(output.index, spineFull);
-    kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
+    kb.emitter.store(values.front(), kb.outputBuffer(i),
                      cast<RankedTensorType>(output.value.getType()), index,
                      kb.emitter.getMask());
+    values = values.drop_front();
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Split
-//===----------------------------------------------------------------------===//
-
-SmallVector<Type> RowSchedule::stateTypes() const {
-  SmallVector<Type> types;
-  for (const analysis::RegionStage &stage : form.stages)
-    llvm::append_range(
-        types, cast<graph::ReductionOpInterface>(stage.op).getStateTypes());
-  return types;
-}
-
-/// Combines the states of all stages, elementwise.
-SmallVector<Value> RowSchedule::combineStates(ValueRange states,
-                                              ValueRange more) {
-  SmallVector<Value> result;
-  graph::ElementBuilder eb = kb.emitter.elements();
-  for (const analysis::RegionStage &stage : form.stages) {
-    auto op = cast<graph::ReductionOpInterface>(stage.op);
-    size_t count = op.getStateTypes().size();
-    llvm::append_range(result, op.buildCombine(eb, states.take_front(count),
-                                               more.take_front(count)));
-    states = states.drop_front(count);
-    more = more.drop_front(count);
-  }
-  return result;
-}
-
-/// The states of this block's part of the columns, in the row carrier. What is
-/// stored for each element is stored on the way.
-SmallVector<Value> RowSchedule::reducePart() {
-  kb.emitter.setCarrier(full);
-  graph::ElementBuilder eb = kb.emitter.elements();
-  SmallVector<Value> inits;
-  for (const analysis::RegionStage &stage : form.stages)
-    llvm::append_range(
-        inits, cast<graph::ReductionOpInterface>(stage.op).buildIdentity(eb));
-  int64_t step = chunk * tiling.unroll;
-  Value start = kb.mulIndex(kb.blockId(1), tiling.columnsPerSplit);
-  Value end = arith::MinSIOp::create(
-      kb.builder, kb.loc, kb.addIndex(start, kb.index(tiling.columnsPerSplit)),
-      kb.index(llvm::divideCeil(columns, step) * step));
-  auto loop =
-      scf::ForOp::create(kb.builder, kb.loc, start, end, kb.index(step), inits);
+/// The outputs of each element in a pass of their own over the columns.
+void RowSchedule::storeLooped() {
   OpBuilder::InsertionGuard guard(kb.builder);
-  Block *body = loop.getBody();
-  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
-    body->back().erase();
-  kb.builder.setInsertionPointToEnd(body);
-  // All loads of an iteration first, then the arithmetic, then the stores.
+  unsigned last = 0;
+  for (const analysis::RegionStage &stage : form.stages)
+    last = std::max(last, stage.level + 1);
+  computeUniform(last);
+  scf::ForOp loop = columnLoop(kb.index(0), paddedColumns(), {});
   struct Chunk {
-    SmallVector<Value> lifted, spine;
+    SmallVector<Value> values, spine;
     Value mask;
   };
   SmallVector<Chunk> chunks;
   for (int64_t i = 0; i < tiling.unroll; ++i) {
     enterColumns(kb.addIndex(loop.getInductionVar(), kb.index(i * chunk)));
-    Chunk next;
-    for (const analysis::RegionStage &stage : form.stages)
-      llvm::append_range(next.lifted, lift(stage));
-    next.spine = spineFull;
-    next.mask = kb.emitter.getMask();
-    chunks.push_back(std::move(next));
+    chunks.push_back({fullValues(), spineFull, kb.emitter.getMask()});
   }
-  SmallVector<Value> states(loop.getRegionIterArgs());
-  for (const Chunk &next : chunks)
-    states = combineStates(states, next.lifted);
   for (const Chunk &next : chunks) {
     spineFull = next.spine;
-    fullMask = next.mask;
     kb.emitter.setMask(next.mask);
-    storeFull();
+    storeFull(next.values);
   }
-  scf::YieldOp::create(kb.builder, kb.loc, states);
-  kb.builder.setInsertionPointAfter(loop);
-  SmallVector<Value> result;
-  ValueRange carried = loop.getResults();
-  for (const analysis::RegionStage &stage : form.stages) {
-    auto op = cast<graph::ReductionOpInterface>(stage.op);
-    size_t count = op.getStateTypes().size();
-    llvm::append_range(result, reduceTiles(op, carried.take_front(count)));
-    carried = carried.drop_front(count);
-  }
-  return result;
-}
-
-/// Where the states of `part` (an index tile in `carrier`) of this block's rows
-/// are: all parts of a group of rows are neighbours.
-Value RowSchedule::partOffsets(RankedTensorType carrier, Value part) {
-  auto type = cast<RankedTensorType>(part.getType());
-  Value first = kb.mulIndex(kb.blockId(0), tiling.splits * tiling.rows());
-  Value base = kb.axisTile(carrier, 0, first);
-  Value size =
-      tile::SplatOp::create(kb.builder, kb.loc, type, kb.index(tiling.rows()));
-  Value past = arith::MulIOp::create(kb.builder, kb.loc, part, size);
-  return arith::AddIOp::create(kb.builder, kb.loc, base, past);
-}
-
-void RowSchedule::storePart(ValueRange states) {
-  Value part = tile::SplatOp::create(kb.builder, kb.loc, row, kb.blockId(1));
-  Value offsets = partOffsets(row, part);
-  for (auto [i, state] : llvm::enumerate(states))
-    tile::StoreOp::create(kb.builder, kb.loc, state, kb.scratch(i), offsets,
-                          Value(), /*vector=*/1);
-}
-
-/// The states of all parts, the identity past the last.
-SmallVector<Value> RowSchedule::loadParts(RankedTensorType carrier,
-                                          int64_t parts) {
-  kb.emitter.setCarrier(carrier);
-  graph::ElementBuilder eb = kb.emitter.elements();
-  Value part = kb.axisTile(carrier, 1, kb.index(0));
-  Value mask;
-  if (parts != tiling.splits)
-    mask = kb.below(carrier, part, kb.index(tiling.splits));
-  Value offsets = partOffsets(carrier, part);
-  SmallVector<Value> identity;
-  for (const analysis::RegionStage &stage : form.stages)
-    llvm::append_range(
-        identity,
-        cast<graph::ReductionOpInterface>(stage.op).buildIdentity(eb));
-  SmallVector<Value> result;
-  for (auto [i, type] : llvm::enumerate(stateTypes()))
-    result.push_back(tile::LoadOp::create(
-        kb.builder, kb.loc, eb.type(type), kb.scratch(i), offsets, mask,
-        mask ? identity[i] : Value(), /*vector=*/1));
-  return result;
-}
-
-/// In the last block of a group of rows.
-void RowSchedule::finishRows() {
-  PartsLayout parts = partsLayoutOf(kb.builder.getContext(), tiling);
-  RankedTensorType carrier =
-      kb.carrierType({tiling.rows(), parts.parts}, parts.layout);
-  setUpRows(carrier);
-  SmallVector<Value> loaded = loadParts(carrier, parts.parts);
-  ValueRange states = loaded;
-  for (const analysis::RegionStage &stage : form.stages) {
-    auto op = cast<graph::ReductionOpInterface>(stage.op);
-    size_t count = op.getStateTypes().size();
-    finish(stage, reduceTiles(op, states.take_front(count)));
-    states = states.drop_front(count);
-  }
-  storeUniform();
-}
-
-LogicalResult RowSchedule::runSplit() {
-  int64_t groups = llvm::divideCeil(rows, tiling.rows());
-  SmallVector<KernelBuilder::Scratch> scratch;
-  for (Type type : stateTypes())
-    scratch.push_back({type, groups * tiling.splits * tiling.rows()});
-  scratch.push_back({kb.builder.getI32Type(), groups});
-  kb.begin(tiling.threads(), {groups, tiling.splits, 1}, {rows / rowUnit},
-           scratch, /*kept=*/1);
-  setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
-  storePart(reducePart());
-  Value isLast = tile::TicketOp::create(
-      kb.builder, kb.loc, kb.builder.getI1Type(),
-      kb.scratch(scratch.size() - 1), kb.blockId(0), tiling.splits);
-  auto branch = scf::IfOp::create(kb.builder, kb.loc, isLast);
-  OpBuilder::InsertionGuard guard(kb.builder);
-  kb.builder.setInsertionPoint(branch.thenYield());
-  finishRows();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Whole rows
-//===----------------------------------------------------------------------===//
-
-LogicalResult RowSchedule::run() {
-  return tiling.splits > 1 ? runSplit() : runWhole();
+  scf::YieldOp::create(kb.builder, kb.loc);
 }
 
 LogicalResult RowSchedule::runWhole() {
@@ -499,27 +293,29 @@ LogicalResult RowSchedule::runWhole() {
     reduceLevel(stages);
   }
   storeUniform();
-  bool hasFull = llvm::any_of(
-      form.outputs, [](const auto &output) { return !output.isUniform; });
-  if (!hasFull)
+  if (!hasFull())
     return success();
-  if (!isLooped()) {
-    storeFull();
-    return success();
-  }
-  OpBuilder::InsertionGuard guard(kb.builder);
-  computeUniform(levels);
-  columnLoop({});
-  storeFull();
-  scf::YieldOp::create(kb.builder, kb.loc);
+  if (isLooped())
+    storeLooped();
+  else
+    storeFull(fullValues());
   return success();
+}
+
+LogicalResult RowSchedule::run() {
+  if (tiling.splits > 1)
+    return runSplit();
+  return tiling.onePass ? runOnePass() : runWhole();
 }
 
 FailureOr<tile::KernelOp>
 graph_to_tile::scheduleRow(KernelBuilder &kb,
                            const analysis::AccessFacts &access) {
-  analysis::RowTiling tiling = analysis::tileRows(
-      kb.form, access, kb.options.target, kb.options.threads);
+  analysis::TilingOptions options;
+  options.threads = kb.options.threads;
+  options.rescale = kb.options.numerics == NumericsMode::Default;
+  analysis::RowTiling tiling =
+      analysis::tileRows(kb.form, access, kb.options.target, options);
   if (failed(RowSchedule(kb, tiling).run()))
     return failure();
   return kb.kernel;

@@ -61,8 +61,20 @@ SmallVector<Value> ReduceLowering::combine(ValueRange lhs, ValueRange rhs) {
   SmallVector<Value> args(lhs);
   llvm::append_range(args, rhs);
   mapping.map(block.getArguments(), args);
-  for (Operation &inner : block.without_terminator())
+  // Scalars from around the region: constants, which folding moves out of it.
+  auto bring = [&](Value value) {
+    if (mapping.contains(value) || value.getParentBlock() == &block)
+      return;
+    if (Value known = code.scalars.lookupOrNull(value))
+      mapping.map(value, known);
+    else if (Operation *constant = value.getDefiningOp())
+      code.builder.clone(*constant, mapping);
+  };
+  for (Operation &inner : block.without_terminator()) {
+    llvm::for_each(inner.getOperands(), bring);
     code.builder.clone(inner, mapping);
+  }
+  llvm::for_each(block.getTerminator()->getOperands(), bring);
   SmallVector<Value> results;
   for (Value value : block.getTerminator()->getOperands())
     results.push_back(mapping.lookupOrDefault(value));

@@ -30,6 +30,13 @@ TEST(RowSplit, LengthsAndTails) {
                  {{1e-4, 2e-3}, false, 2, 1});
 }
 
+// Whole chunks, but not whole iterations.
+TEST(RowSplit, PartIterations) {
+  for (int64_t columns : {33 * 1024, 35 * 1024, 131072 + 2048})
+    checkGraph(reduce("max", "f32", 1, columns, 1), {{0, 0}, false, 16, 1});
+  checkGraph(reduce("max", "f32", 2056, 32, 0), {{0, 0}, false, 17, 1});
+}
+
 TEST(RowSplit, Columns) {
   for (int64_t width : {8, 31, 32, 33, 257})
     checkGraph(reduce("max", "f32", 2053, width, 0), {{0, 0}, false, 3, 1});
@@ -91,4 +98,75 @@ TEST(RowSplit, DependentReductions) {
     return %6, %4 : tensor<9001x16xf32>, tensor<16xf32>
   })",
       {{2e-4, 2e-4}, false, 15});
+}
+
+static std::string logSumExp(int64_t rows, int64_t columns, const char *type,
+                             bool minus) {
+  std::string result =
+      minus ? llvm::formatv("tensor<{0}x{1}x{2}>", rows, columns, type).str()
+            : llvm::formatv("tensor<{0}x{1}>", rows, type);
+  return llvm::formatv(
+      R"(func.func @f(%x: tensor<{0}x{1}x{2}>) -> {3} {{
+    %m = graph.reduce max %x [1] : tensor<{0}x{1}x{2}> -> tensor<{0}x{2}>
+    %b = graph.broadcast %m [0] : tensor<{0}x{2}> -> tensor<{0}x{1}x{2}>
+    %d = graph.sub %x, %b : tensor<{0}x{1}x{2}>
+    %e = graph.exp %d : tensor<{0}x{1}x{2}>
+    %s = graph.reduce sum %e [1] : tensor<{0}x{1}x{2}> -> tensor<{0}x{2}>
+    %l = graph.log %s : tensor<{0}x{2}>
+    %r = graph.add %l, %m : tensor<{0}x{2}>
+    {4}
+  })",
+      rows, columns, type, result,
+      minus ? llvm::formatv("%c = graph.broadcast %r [0] : tensor<{0}x{2}> -> "
+                            "{3}\n%y = graph.sub %x, %c : {3}\nreturn %y : {3}",
+                            rows, columns, type, result)
+                  .str()
+            : "return %r : " + result);
+}
+
+// The maximum and the sum of exp(x - max) in one pass.
+TEST(RowOnePass, LogSumExp) {
+  for (int64_t columns : {40000, 33793, 65536})
+    checkGraph(logSumExp(2, columns, "f32", false),
+               {{2e-6, 2e-5}, false, 1, 1});
+  checkGraph(logSumExp(2, 70001, "bf16", false), {{1e-2, 1e-2}, false, 2, 1});
+  checkGraph(logSumExp(3, 20011, "f64", false), {{1e-11, 1e-9}, false, 3, 1});
+}
+
+// NaN, infinities of both signs and rows of nothing but -inf.
+TEST(RowOnePass, SpecialValues) {
+  checkGraph(logSumExp(3, 40001, "f32", false), {{2e-6, 2e-5}, true, 4, 1});
+  std::string text = R"(func.func @f(%x: tensor<3x40001xf32>) -> tensor<3xf32> {
+    %0 = graph.constant dense<0xFF800000> : tensor<3x40001xf32>
+    %big = graph.constant dense<[[1.5], [3.0], [-3.0]]> : tensor<3x1xf32>
+    %c = graph.broadcast %big [0, 1] : tensor<3x1xf32> -> tensor<3x40001xf32>
+    %gt = graph.compare gt %x, %c : tensor<3x40001xf32>
+    %y = graph.select %gt, %x, %0 : tensor<3x40001xi1>, tensor<3x40001xf32>
+    %m = graph.reduce max %y [1] : tensor<3x40001xf32> -> tensor<3xf32>
+    %b = graph.broadcast %m [0] : tensor<3xf32> -> tensor<3x40001xf32>
+    %d = graph.sub %y, %b : tensor<3x40001xf32>
+    %e = graph.exp %d : tensor<3x40001xf32>
+    %s = graph.reduce sum %e [1] : tensor<3x40001xf32> -> tensor<3xf32>
+    return %s : tensor<3xf32>
+  })";
+  checkGraph(text, {{2e-5, 2e-5}, false, 5});
+}
+
+// Rows enough to fill the machine: not split, walked twice.
+TEST(RowOnePass, FullOutput) {
+  checkGraph(logSumExp(300, 33001, "f32", true), {{2e-6, 2e-5}, false, 6, 1});
+}
+
+// Columns that fit the registers of 1024 threads, between strided rows.
+TEST(RowOnePass, ResidentColumns) {
+  for (int64_t middle : {300, 1023, 1024})
+    checkGraph(
+        llvm::formatv(
+            R"(func.func @f(%x: tensor<2x{0}x33xf32>) -> tensor<2x{0}x33xf32> {{
+    %0 = graph.softmax %x [1] : tensor<2x{0}x33xf32>
+    return %0 : tensor<2x{0}x33xf32>
+  })",
+            middle)
+            .str(),
+        {{2e-6, 1e-9}, false, 7});
 }

@@ -1,0 +1,321 @@
+//===- RowOnePass.cpp - rows that are walked once -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one-pass and split forms of the row schedule. A rescaled sum has the
+// state (m, s): s is the sum of exp(x - m) of the elements so far, or of exp(x)
+// while m is -inf. An element or another state with a larger maximum multiplies
+// it by exp(old - new).
+//===----------------------------------------------------------------------===//
+#include "RowSchedule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+SmallVector<RowSchedule::Unit> RowSchedule::units() const {
+  auto pairs = analysis::rescaledSums(form);
+  SmallVector<Unit> result;
+  for (auto [i, stage] : llvm::enumerate(form.stages)) {
+    auto isSum = [&, i = i](const auto &pair) { return pair.sum == i; };
+    if (llvm::any_of(pairs, isSum))
+      continue;
+    Unit unit{&stage, nullptr};
+    const auto *pair = llvm::find_if(
+        pairs, [&, i = i](const auto &pair) { return pair.max == i; });
+    if (pair != pairs.end())
+      unit.sum = &form.stages[pair->sum];
+    result.push_back(unit);
+    // Further sums relative to this maximum have pairs of their own.
+    for (const auto &other : pairs)
+      if (other.max == i && pair != pairs.end() && other.sum != pair->sum)
+        result.push_back({&stage, &form.stages[other.sum]});
+  }
+  return result;
+}
+
+SmallVector<Type> RowSchedule::typesOf(const Unit &unit) {
+  SmallVector<Type> types = unit.op().getStateTypes();
+  if (unit.sum)
+    types.push_back(types.front());
+  return types;
+}
+
+SmallVector<Value> RowSchedule::identityOf(const Unit &unit) {
+  graph::ElementBuilder eb = kb.emitter.elements();
+  SmallVector<Value> result = unit.op().buildIdentity(eb);
+  if (unit.sum)
+    result.push_back(eb.zero(unit.op().getStateTypes().front()));
+  return result;
+}
+
+SmallVector<Value> RowSchedule::identities() {
+  SmallVector<Value> result;
+  for (const Unit &unit : units())
+    llvm::append_range(result, identityOf(unit));
+  return result;
+}
+
+/// What is subtracted from elements whose maximum is `max`: 0 for -inf, so that
+/// exp gives 0 and not NaN.
+static Value shiftOf(graph::ElementBuilder &eb, Type type, Value max) {
+  Value least = eb.real(type, -kInfinity);
+  Value none = eb.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, max, least);
+  return eb.select(none, eb.zero(type), max);
+}
+
+static Value expOf(graph::ElementBuilder &eb, Value x, Value shift) {
+  return eb.make<math::ExpOp>(eb.make<arith::SubFOp>(x, shift));
+}
+
+SmallVector<Value> RowSchedule::combinePair(graph::ElementBuilder &eb,
+                                            const Unit &unit, ValueRange lhs,
+                                            ValueRange rhs) {
+  Type type = unit.op().getStateTypes().front();
+  Value max =
+      unit.op().buildCombine(eb, lhs.take_front(1), rhs.take_front(1)).front();
+  Value shift = shiftOf(eb, type, max);
+  auto scaled = [&](ValueRange state) {
+    return eb.make<arith::MulFOp>(state[1], expOf(eb, state[0], shift));
+  };
+  Value left = scaled(lhs), right = scaled(rhs);
+  return {max, eb.make<arith::AddFOp>(left, right)};
+}
+
+/// `state` and then the lifted elements of `more`, in order.
+SmallVector<Value> RowSchedule::accumulate(const Unit &unit, ValueRange state,
+                                           ArrayRef<SmallVector<Value>> more) {
+  graph::ElementBuilder eb = kb.emitter.elements();
+  if (!unit.sum) {
+    SmallVector<Value> result(state);
+    for (const SmallVector<Value> &next : more)
+      result = unit.op().buildCombine(eb, result, next);
+    return result;
+  }
+  Type type = unit.op().getStateTypes().front();
+  SmallVector<Value> max(state.take_front(1));
+  for (const SmallVector<Value> &next : more)
+    max = unit.op().buildCombine(eb, max, next);
+  Value shift = shiftOf(eb, type, max.front());
+  Value sum = eb.make<arith::MulFOp>(state[1], expOf(eb, state[0], shift));
+  for (const SmallVector<Value> &next : more)
+    sum = eb.make<arith::AddFOp>(sum, expOf(eb, next.front(), shift));
+  return {max.front(), sum};
+}
+
+/// Tiles of states to one state a row.
+SmallVector<Value> RowSchedule::reduceStates(const Unit &unit,
+                                             ValueRange states) {
+  if (!unit.sum)
+    return reduceTiles(unit.op(), states);
+  SmallVector<Type> types;
+  for (Type type : typesOf(unit))
+    types.push_back(
+        RankedTensorType::get(row.getShape(), type, row.getEncoding()));
+  auto reduce = tile::ReduceOp::create(kb.builder, kb.loc, types, states,
+                                       ArrayRef<int64_t>{1});
+  OpBuilder::InsertionGuard guard(kb.builder);
+  Block &block = reduce.getCombine().emplaceBlock();
+  for (unsigned side = 0; side < 2; ++side)
+    for (Type type : typesOf(unit))
+      block.addArgument(type, kb.loc);
+  kb.builder.setInsertionPointToStart(&block);
+  graph::ElementBuilder scalars(kb.builder, kb.loc);
+  ValueRange args = block.getArguments();
+  tile::YieldOp::create(
+      kb.builder, kb.loc,
+      combinePair(scalars, unit, args.take_front(2), args.drop_front(2)));
+  return llvm::to_vector_of<Value>(reduce.getResults());
+}
+
+void RowSchedule::finishUnit(const Unit &unit, ValueRange state) {
+  finish(*unit.stage, unit.sum ? state.take_front(1) : state);
+  if (!unit.sum)
+    return;
+  // Where nothing is above -inf, x - max is NaN.
+  SmallVector<Value> sum(state.drop_front(1));
+  if (columns) {
+    kb.emitter.setCarrier(row);
+    graph::ElementBuilder eb = kb.emitter.elements();
+    Type type = unit.op().getStateTypes().front();
+    Value none = eb.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, state[0],
+                                        eb.real(type, -kInfinity));
+    sum.front() =
+        eb.select(none, eb.real(type, std::numeric_limits<double>::quiet_NaN()),
+                  sum.front());
+    kb.emitter.setCarrier(full);
+  }
+  finish(*unit.sum, sum);
+}
+
+/// `states`: tiles of all units in the full carrier.
+void RowSchedule::finishAll(ValueRange states) {
+  for (const Unit &unit : units()) {
+    size_t count = typesOf(unit).size();
+    finishUnit(unit, states.take_front(count));
+    states = states.drop_front(count);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// One pass
+//===----------------------------------------------------------------------===//
+
+/// The states of the columns [start, end), in the row carrier. What is stored
+/// for each element is stored on the way, if `storesFull`.
+SmallVector<Value> RowSchedule::reducePart(Value start, Value end,
+                                           bool storesFull) {
+  kb.emitter.setCarrier(full);
+  SmallVector<Unit> all = units();
+  SmallVector<Value> inits = identities();
+  scf::ForOp loop;
+  {
+    OpBuilder::InsertionGuard guard(kb.builder);
+    loop = columnLoop(start, end, inits);
+    // All loads of an iteration first, then the arithmetic, then the stores.
+    struct Chunk {
+      SmallVector<Value> spine;
+      Value mask;
+    };
+    SmallVector<Chunk> chunks;
+    SmallVector<SmallVector<SmallVector<Value>>> lifted(all.size());
+    for (int64_t i = 0; i < tiling.unroll; ++i) {
+      enterColumns(kb.addIndex(loop.getInductionVar(), kb.index(i * chunk)));
+      for (auto [u, unit] : llvm::enumerate(all))
+        lifted[u].push_back(lift(*unit.stage));
+      chunks.push_back({spineFull, kb.emitter.getMask()});
+    }
+    SmallVector<Value> states;
+    ValueRange carried = loop.getRegionIterArgs();
+    for (auto [u, unit] : llvm::enumerate(all)) {
+      size_t count = typesOf(unit).size();
+      llvm::append_range(
+          states, accumulate(unit, carried.take_front(count), lifted[u]));
+      carried = carried.drop_front(count);
+    }
+    for (const Chunk &next : chunks) {
+      if (!storesFull)
+        break;
+      spineFull = next.spine;
+      fullMask = next.mask;
+      kb.emitter.setMask(next.mask);
+      storeFull(fullValues());
+    }
+    scf::YieldOp::create(kb.builder, kb.loc, states);
+  }
+  SmallVector<Value> result;
+  ValueRange carried = loop.getResults();
+  for (const Unit &unit : all) {
+    size_t count = typesOf(unit).size();
+    llvm::append_range(result, reduceStates(unit, carried.take_front(count)));
+    carried = carried.drop_front(count);
+  }
+  return result;
+}
+
+LogicalResult RowSchedule::runOnePass() {
+  kb.begin(tiling.threads(), {tiling.blocks(rows), 1, 1}, {rows / rowUnit});
+  setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
+  finishAll(reducePart(kb.index(0), paddedColumns(), /*storesFull=*/false));
+  storeUniform();
+  if (hasFull())
+    storeLooped();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Split
+//===----------------------------------------------------------------------===//
+
+/// Where the states of `part` (an index tile in `carrier`) of this block's rows
+/// are: all parts of a group of rows are neighbours.
+Value RowSchedule::partOffsets(RankedTensorType carrier, Value part) {
+  auto type = cast<RankedTensorType>(part.getType());
+  Value first = kb.mulIndex(kb.blockId(0), tiling.splits * tiling.rows());
+  Value base = kb.axisTile(carrier, 0, first);
+  Value size =
+      tile::SplatOp::create(kb.builder, kb.loc, type, kb.index(tiling.rows()));
+  Value past = arith::MulIOp::create(kb.builder, kb.loc, part, size);
+  return arith::AddIOp::create(kb.builder, kb.loc, base, past);
+}
+
+void RowSchedule::storePart(ValueRange states) {
+  Value part = tile::SplatOp::create(kb.builder, kb.loc, row, kb.blockId(1));
+  Value offsets = partOffsets(row, part);
+  for (auto [i, state] : llvm::enumerate(states))
+    tile::StoreOp::create(kb.builder, kb.loc, state, kb.scratch(i), offsets,
+                          Value(), /*vector=*/1);
+}
+
+/// The states of all parts, the identity past the last.
+SmallVector<Value> RowSchedule::loadParts(RankedTensorType carrier,
+                                          int64_t parts) {
+  kb.emitter.setCarrier(carrier);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  Value part = kb.axisTile(carrier, 1, kb.index(0));
+  Value mask;
+  if (parts != tiling.splits)
+    mask = kb.below(carrier, part, kb.index(tiling.splits));
+  Value offsets = partOffsets(carrier, part);
+  SmallVector<Value> identity = identities(), result;
+  unsigned i = 0;
+  for (const Unit &unit : units())
+    for (Type type : typesOf(unit)) {
+      result.push_back(tile::LoadOp::create(
+          kb.builder, kb.loc, eb.type(type), kb.scratch(i), offsets, mask,
+          mask ? identity[i] : Value(), /*vector=*/1));
+      ++i;
+    }
+  return result;
+}
+
+/// In the last block of a group of rows.
+void RowSchedule::finishParts() {
+  PartsLayout parts = partsLayoutOf(kb.builder.getContext(), tiling);
+  RankedTensorType carrier =
+      kb.carrierType({tiling.rows(), parts.parts}, parts.layout);
+  setUpRows(carrier);
+  SmallVector<Value> loaded = loadParts(carrier, parts.parts), states;
+  ValueRange rest = loaded;
+  for (const Unit &unit : units()) {
+    size_t count = typesOf(unit).size();
+    llvm::append_range(states, reduceStates(unit, rest.take_front(count)));
+    rest = rest.drop_front(count);
+  }
+  finishAll(states);
+  storeUniform();
+}
+
+LogicalResult RowSchedule::runSplit() {
+  int64_t groups = llvm::divideCeil(rows, tiling.rows());
+  SmallVector<KernelBuilder::Scratch> scratch;
+  for (const Unit &unit : units())
+    for (Type type : typesOf(unit))
+      scratch.push_back({type, groups * tiling.splits * tiling.rows()});
+  scratch.push_back({kb.builder.getI32Type(), groups});
+  kb.begin(tiling.threads(), {groups, tiling.splits, 1}, {rows / rowUnit},
+           scratch, /*kept=*/1);
+  setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
+  Value start = kb.mulIndex(kb.blockId(1), tiling.columnsPerSplit);
+  Value end = arith::MinSIOp::create(
+      kb.builder, kb.loc, kb.addIndex(start, kb.index(tiling.columnsPerSplit)),
+      paddedColumns());
+  storePart(reducePart(start, end, hasFull()));
+  Value isLast = tile::TicketOp::create(
+      kb.builder, kb.loc, kb.builder.getI1Type(),
+      kb.scratch(scratch.size() - 1), kb.blockId(0), tiling.splits);
+  auto branch = scf::IfOp::create(kb.builder, kb.loc, isLast);
+  OpBuilder::InsertionGuard guard(kb.builder);
+  kb.builder.setInsertionPoint(branch.thenYield());
+  finishParts();
+  return success();
+}

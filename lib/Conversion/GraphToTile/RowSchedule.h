@@ -1,0 +1,119 @@
+//===- RowSchedule.h - several reductions along the same axes ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Private to the row schedule, which Row.cpp describes.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_CONVERSION_GRAPHTOTILE_ROWSCHEDULE_H
+#define FUSEC_LIB_CONVERSION_GRAPHTOTILE_ROWSCHEDULE_H
+
+#include "KernelBuilder.h"
+#include "RowLayout.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fusec::graph_to_tile {
+
+/// Builds the kernel of a Row region in one of its forms. While it runs, the
+/// emitter's carrier is `full`, except where a value of the row carrier is
+/// made.
+class RowSchedule {
+public:
+  RowSchedule(KernelBuilder &kb, const analysis::RowTiling &tiling)
+      : kb(kb), form(kb.form), tiling(tiling),
+        layout(layoutOf(kb.builder.getContext(), tiling)),
+        chunk(tiling.columns()), step(chunk * tiling.unroll),
+        rows(KernelBuilder::product(form.parallel)),
+        columns(KernelBuilder::product(form.reduced)),
+        rowUnit(KernelBuilder::extentUnit(rows)) {}
+  mlir::LogicalResult run();
+
+private:
+  // Row.cpp
+  void setUpRows(mlir::RankedTensorType carrier);
+  /// Index tiles of the spine for columns from `start` on, in the full carrier.
+  void enterColumns(mlir::Value start);
+  mlir::Value lookup(mlir::Value value, mlir::ValueRange index);
+  mlir::Value uniformValue(mlir::Value value);
+  void reduceLevel(llvm::ArrayRef<const analysis::RegionStage *> stages);
+  llvm::SmallVector<mlir::Value> lift(const analysis::RegionStage &stage);
+  llvm::SmallVector<mlir::Value> reduceTiles(graph::ReductionOpInterface op,
+                                             mlir::ValueRange states);
+  void finish(const analysis::RegionStage &stage, mlir::ValueRange state);
+  bool isStage(mlir::Operation *op) const {
+    return llvm::any_of(form.stages, [&](const auto &s) { return s.op == op; });
+  }
+  void computeUniform(unsigned level);
+  void storeUniform();
+  /// Values of the outputs that are stored for each element, and their stores.
+  llvm::SmallVector<mlir::Value> fullValues();
+  void storeFull(mlir::ValueRange values);
+  /// A loop over [start, end) in iterations of `step` columns, empty so far;
+  /// the builder is moved into it.
+  mlir::scf::ForOp columnLoop(mlir::Value start, mlir::Value end,
+                              mlir::ValueRange inits);
+  mlir::Value paddedColumns() {
+    return kb.index(llvm::divideCeil(columns, step) * step);
+  }
+  mlir::LogicalResult runWhole();
+  void storeLooped();
+
+  // RowOnePass.cpp
+  /// Reductions that share a state: one, or a maximum with a sum that is
+  /// rescaled.
+  struct Unit {
+    const analysis::RegionStage *stage = nullptr, *sum = nullptr;
+    graph::ReductionOpInterface op() const {
+      return llvm::cast<graph::ReductionOpInterface>(stage->op);
+    }
+  };
+  llvm::SmallVector<Unit> units() const;
+  static llvm::SmallVector<mlir::Type> typesOf(const Unit &unit);
+  llvm::SmallVector<mlir::Value> identityOf(const Unit &unit);
+  llvm::SmallVector<mlir::Value> identities();
+  llvm::SmallVector<mlir::Value>
+  accumulate(const Unit &unit, mlir::ValueRange state,
+             llvm::ArrayRef<llvm::SmallVector<mlir::Value>> more);
+  static llvm::SmallVector<mlir::Value> combinePair(graph::ElementBuilder &eb,
+                                                    const Unit &unit,
+                                                    mlir::ValueRange lhs,
+                                                    mlir::ValueRange rhs);
+  llvm::SmallVector<mlir::Value> reduceStates(const Unit &unit,
+                                              mlir::ValueRange states);
+  void finishUnit(const Unit &unit, mlir::ValueRange state);
+  void finishAll(mlir::ValueRange states);
+  llvm::SmallVector<mlir::Value> reducePart(mlir::Value start, mlir::Value end,
+                                            bool storesFull);
+  mlir::Value partOffsets(mlir::RankedTensorType carrier, mlir::Value part);
+  void storePart(mlir::ValueRange states);
+  llvm::SmallVector<mlir::Value> loadParts(mlir::RankedTensorType carrier,
+                                           int64_t parts);
+  void finishParts();
+  mlir::LogicalResult runSplit();
+  mlir::LogicalResult runOnePass();
+
+  /// The number of rows; its divisibility is part of the text.
+  mlir::Value rowBound() { return kb.mulIndex(kb.extent(0), rowUnit); }
+  bool isLooped() const { return columns > chunk; }
+  bool hasFull() const {
+    return llvm::any_of(form.outputs,
+                        [](const auto &output) { return !output.isUniform; });
+  }
+
+  KernelBuilder &kb;
+  const analysis::RegionForm &form;
+  analysis::RowTiling tiling;
+  tile::LayoutAttr layout;
+  /// Columns of a tile, and of an iteration.
+  int64_t chunk, step;
+  int64_t rows, columns, rowUnit;
+  mlir::RankedTensorType full, row;
+  mlir::Value rowStart;
+  mlir::Value rowMaskFull, rowMask, columnMask, fullMask;
+  llvm::SmallVector<mlir::Value> spineFull, spineRow;
+  /// Uniform values at hand, in the row carrier.
+  llvm::DenseMap<mlir::Value, mlir::Value> uniform;
+  bool inRowCarrier = false;
+};
+
+} // namespace fusec::graph_to_tile
+
+#endif // FUSEC_LIB_CONVERSION_GRAPHTOTILE_ROWSCHEDULE_H

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "ContractBoxes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -22,6 +23,16 @@ std::optional<GemmMatrix> cuda::boxedMatrix(simt::ContractOp op, bool isLhs) {
   return matrix;
 }
 
+int64_t cuda::shortRows(simt::ContractOp op) {
+  GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
+  std::optional<GemmMatrix> matrix = boxedMatrix(op, /*isLhs=*/true);
+  if (!matrix || op.getLhsOuter())
+    return 0;
+  // The swizzle repeats after 8 rows.
+  int64_t rows = llvm::alignTo(uint64_t(matrix->outer), 8);
+  return rows < config.tileM ? rows : 0;
+}
+
 /// The map of one operand: the contiguous dimension first; a box is 128 bytes
 /// of it by the tile's extent along the other one.
 static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
@@ -29,6 +40,8 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
   GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
   bool isOuter = isLhs ? op.getLhsOuter() : op.getRhsOuter();
   int64_t tile = isLhs ? config.tileM : config.tileN / config.cluster;
+  if (int64_t rows = isLhs ? shortRows(op) : 0)
+    tile = rows;
   int64_t bytes = config.elementBytes();
   TensorBoxes result;
   Value base = isLhs ? op.getLhsBase() : op.getRhsBase();

@@ -15,6 +15,9 @@ namespace fusec::cuda {
 /// loop, and strides that the copy engine can do.
 std::optional<GemmMatrix> boxedMatrix(simt::ContractOp op, bool isLhs);
 
+/// Rows of A's boxes where the problem has fewer than a tile, else 0.
+int64_t shortRows(simt::ContractOp op);
+
 /// Names of the kernel parameters that are the tensor maps of A and B.
 inline constexpr const char *kMapNames[] = {"mapA", "mapB"};
 

@@ -173,7 +173,10 @@ void HoleWriter::writeBox(char side, const std::optional<GemmMatrix> &matrix,
   auto text = [](bool value) { return value ? "true" : "false"; };
   os << "  using Box" << side << " = GemmBox<GemmOrder::"
      << (isOuter ? "OuterContiguous" : "KContiguous") << ", " << box.split
-     << ", " << text(box.hasLow()) << ", " << text(box.hasHigh()) << ">;\n";
+     << ", " << text(box.hasLow()) << ", " << text(box.hasHigh());
+  if (int64_t rows = side == 'A' ? shortRows(op) : 0)
+    os << ", " << rows;
+  os << ">;\n";
 }
 
 LogicalResult HoleWriter::writeOperand(char side, Region &hole, Value base,

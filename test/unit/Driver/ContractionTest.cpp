@@ -137,6 +137,17 @@ TEST(Contraction, HostileSizes) {
   }
 }
 
+// Fewer rows than a tile has come in boxes of their own; sums of more steps
+// than the ring has slots.
+TEST(Contraction, FewRowsAndManySteps) {
+  for (const char *type : {"f16", "bf16"})
+    checkProducts({{9, 136, 520},
+                   {16, 264, 1032, 0, false, true},
+                   {40, 72, 200, 3},
+                   {200, 72, 584, 0, true, true}},
+                  type);
+}
+
 /// Checks one function with options for sums of `k` products.
 void check(const std::string &text, llvm::StringRef type, int64_t k,
            std::optional<size_t> kernels = 1) {

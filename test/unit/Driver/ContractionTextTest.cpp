@@ -97,6 +97,17 @@ TEST(ContractionText, GemmBiasGeluOnHopper) {
   EXPECT_FALSE(has(kernel, "sourceA")) << "boxes need no addresses";
 }
 
+TEST(ContractionText, FewRowsComeInShortBoxes) {
+  runtime::Kernel kernel = kernelOf(
+      R"(func.func @f(%a: tensor<13x512xf16>, %b: tensor<512x1024xf16>) -> tensor<13x1024xf16> {
+    %0 = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<13x512xf16>, tensor<512x1024xf16> -> tensor<13x1024xf16>
+    return %0 : tensor<13x1024xf16>
+  })",
+      TargetInfo::h200());
+  EXPECT_TRUE(
+      has(kernel, "GemmBox<GemmOrder::KContiguous, 1, false, false, 16>"));
+}
+
 TEST(ContractionText, WindowsComeInGroupsOnHopper) {
   runtime::Kernel kernel =
       kernelOf(kConvolutionNhwcIsAsync, TargetInfo::h200());

@@ -118,9 +118,12 @@ struct GemmWork {
 struct GemmNoMap {};
 
 /// The coordinates of a Tensor operand beside outer and k: batch % Split, then
-/// batch / Split, where the map has these dimensions.
-template <GemmOrder Order, i32 Split, bool HasLow, bool HasHigh>
+/// batch / Split, where the map has these dimensions. With `Rows` its boxes
+/// have only so many rows, as there are no more; the tile's others are zeros
+/// from the start (A along k only).
+template <GemmOrder Order, i32 Split, bool HasLow, bool HasHigh, i32 Rows = 0>
 struct GemmBox {
+  static constexpr i32 kRows = Rows;
   static constexpr bool kAlongK = Order == GemmOrder::KContiguous;
 
   /// To ring[at..] of this block, or of all `Copies` blocks of the cluster.
@@ -170,7 +173,9 @@ struct GemmFeed : GemmLoader<Config, Holes, Side, Tile> {
 template <class Config, class Holes, class Side, class Box, i32 Tile,
           i32 Copies>
 struct GemmFeed<Config, Holes, Side, Box, Tile, Copies, true> {
-  static constexpr i32 kBytes = Tile * 128;
+  static constexpr i32 kBytes = (Box::kRows ? Box::kRows : Tile) * 128;
+  static_assert(Box::kRows == 0 || (Box::kAlongK && Copies == 1),
+                "short boxes are along k");
   i32 batch;
   i32 outer;
   i32 rank;
@@ -377,6 +382,19 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
   }
 }
 
+/// Zeros for the rows of A's tiles that no box brings.
+template <class Config, i32 Rows, class Ring>
+FUSEC_DEVICE void gemmClear(Ring ring) {
+  constexpr i32 kGroups = (Config::kTileM - Rows) * Config::kTileK / 8;
+  const typename Config::Element zeros[8] = {};
+  for (i32 i = tid(); i < Config::kStages * kGroups; i += Config::kThreads)
+    sts<8>(ring,
+           i / kGroups * Config::kSlot + Rows * Config::kTileK +
+               i % kGroups * 8,
+           zeros, 0);
+  fence_proxy_async();
+}
+
 /// The CTA's part of the contraction; meaning as for gemm_mma. A Tensor operand
 /// has a tensor map (dimensions: the contiguous one of outer and k, the other
 /// one, then those of its box), others GemmNoMap.
@@ -404,6 +422,10 @@ FUSEC_DEVICE void gemm_wgmma(const Holes &holes, const MapA &mapA,
     bar();
   GemmWork<Config> work;
   work.begin(m, n, k, batch);
+  if constexpr (Holes::BoxA::kRows > 0) {
+    gemmClear<Config, Holes::BoxA::kRows>(ring);
+    bar();
+  }
   if (warp() < 4) {
     if constexpr (Config::kMoveRegisters)
       setmaxnreg_dec<Feeds::kTensors ? 56 : 72>();

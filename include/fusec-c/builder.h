@@ -381,6 +381,42 @@ FUSEC_API fusec_value fusec_builder_batch_norm(
     fusec_builder *, fusec_value x, fusec_value scale, fusec_value bias,
     fusec_value mean, fusec_value variance, int32_t channel, double epsilon);
 
+/*===- Loops ----------------------------------------------------------------===*/
+
+/** Builds the body of a loop: makes operators with `builder` on `arguments` and
+    on values from outside, and stores what the body gives in `yields`. Called
+    once, before the function that it was handed to returns. Values that it
+    makes are no longer values afterwards. Inputs and outputs of the graph are
+    not made in it, and nothing may be thrown through it. */
+typedef void (*fusec_loop_body)(fusec_builder *builder,
+                                const fusec_value *arguments,
+                                fusec_value *yields, void *user);
+
+/** Repeats `body` while `condition` gives true, at most `max_trips` times. Both
+    get the `count` carried values, at first `inits`; the condition yields one
+    bool scalar, the body the next carried values, of the same types. `results`
+    has room for `count` values: the last carried ones. GPU targets do not run
+    loops yet; the host and the reference evaluator do. */
+FUSEC_API void fusec_builder_while(fusec_builder *, const fusec_value *inits,
+                                   size_t count, int64_t max_trips,
+                                   fusec_loop_body condition,
+                                   fusec_loop_body body, void *user,
+                                   fusec_value *results);
+
+/** Steps `trips` times through the leading dimension of `inputs`, from its end
+    if `reverse`. The body gets the carried values, at first `inits`, and one
+    slice (without the leading dimension) of each input; it yields the next
+    carried values, of the same types, and then `num_stacked` slices. `results`
+    has room for num_carried + num_stacked values: the last carried ones, then
+    the slices stacked along a new leading dimension, each at the place that was
+    read with it. Targets as for fusec_builder_while. */
+FUSEC_API void fusec_builder_scan(fusec_builder *, const fusec_value *inits,
+                                  size_t num_carried,
+                                  const fusec_value *inputs, size_t num_inputs,
+                                  int64_t trips, int reverse,
+                                  size_t num_stacked, fusec_loop_body body,
+                                  void *user, fusec_value *results);
+
 #ifdef __cplusplus
 }
 #endif

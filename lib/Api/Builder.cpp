@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Builder.h"
-#include "fusec/Driver/Diagnostics.h"
 #include "fusec/Reference/Attributes.h"
-#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -59,6 +57,19 @@ void GraphMaker::stepWithoutValue(const char *name,
   ++steps;
 }
 
+void GraphMaker::stepWithValues(
+    const char *name, MutableArrayRef<fusec_value> results,
+    llvm::function_ref<llvm::SmallVector<Value>()> body) {
+  llvm::SmallVector<Value> made;
+  stepWithoutValue(name, [&] { made = body(); });
+  if (hasFailed || made.size() != results.size())
+    return;
+  for (auto [value, result] : llvm::zip(made, results)) {
+    values.push_back(value);
+    result = static_cast<fusec_value>(values.size());
+  }
+}
+
 /// Runs `body` unless the handle is null; refused memory is latched.
 static void guarded(fusec_builder *builder,
                     llvm::function_ref<void(GraphMaker &)> body) {
@@ -83,6 +94,22 @@ fusec_value api::buildStep(fusec_builder *builder, const char *name,
   return result;
 }
 
+void api::buildSteps(
+    fusec_builder *builder, const char *name, fusec_value *results,
+    size_t count,
+    llvm::function_ref<llvm::SmallVector<Value>(GraphMaker &)> body) {
+  guarded(builder, [&](GraphMaker &b) {
+    if (count && !results) {
+      b.fail("expected room for " + llvm::Twine(count) +
+             " results, found null");
+      return;
+    }
+    MutableArrayRef<fusec_value> room(results, count);
+    llvm::fill(room, FUSEC_NO_VALUE);
+    b.stepWithValues(name, room, [&] { return body(b); });
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Values and types
 //===----------------------------------------------------------------------===//
@@ -91,6 +118,9 @@ Value GraphMaker::use(fusec_value value) {
   if (value == FUSEC_NO_VALUE || value > values.size())
     return fail("operand " + llvm::Twine(value) +
                 " is no value of this builder");
+  if (!values[value - 1])
+    return fail("operand " + llvm::Twine(value) +
+                " is a value of a loop's body that has ended");
   return values[value - 1];
 }
 
@@ -275,6 +305,8 @@ static bool claimName(GraphMaker &b, llvm::StringSet<> &used, StringRef name) {
 }
 
 Value GraphMaker::addInput(StringRef name, RankedTensorType type) {
+  if (bodyDepth)
+    return fail("inputs are made outside of the bodies of loops");
   if (!type || !claimName(*this, usedInputs, name))
     return {};
   inputNames.push_back(name.str());
@@ -282,6 +314,10 @@ Value GraphMaker::addInput(StringRef name, RankedTensorType type) {
 }
 
 void GraphMaker::addOutput(StringRef name, Value value) {
+  if (bodyDepth) {
+    fail("outputs are marked outside of the bodies of loops");
+    return;
+  }
   if (!value || !claimName(*this, usedOutputs, name))
     return;
   outputNames.push_back(name.str());
@@ -305,6 +341,10 @@ fusec_error *GraphMaker::describe(fusec_value value, fusec_tensor_info *info) {
     return makeError(FUSEC_INVALID_ARGUMENT,
                      "value " + llvm::Twine(value) +
                          " is no value of this builder");
+  if (!values[value - 1])
+    return makeError(FUSEC_INVALID_ARGUMENT,
+                     "value " + llvm::Twine(value) +
+                         " is a value of a loop's body that has ended");
   Value known = values[value - 1];
   DimsRef shape = shapeOf(known);
   descriptions.emplace_back(runtime::TensorSpec{
@@ -317,6 +357,9 @@ fusec_error *GraphMaker::finish(fusec_graph **result) {
     return makeError(FUSEC_INVALID_GRAPH, failure);
   if (finished)
     return makeError(FUSEC_INVALID_ARGUMENT, "the graph was finished before");
+  if (bodyDepth)
+    return makeError(FUSEC_INVALID_ARGUMENT,
+                     "a graph cannot be finished in the body of a loop");
   if (outputs.empty())
     return makeError(FUSEC_INVALID_GRAPH, "the graph has no output");
   func::ReturnOp::create(ops, loc, outputs);

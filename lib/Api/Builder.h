@@ -12,7 +12,9 @@
 
 #include "Objects.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Driver/Diagnostics.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <deque>
@@ -52,6 +54,20 @@ public:
                    mlir::RankedTensorType type,
                    llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
 
+  /// Calls back with the arguments of a body and a place for what it yields.
+  using BodyFiller =
+      llvm::function_ref<void(llvm::ArrayRef<fusec_value> arguments,
+                              llvm::MutableArrayRef<fusec_value> yields)>;
+  /// A loop's body of one block that ends in graph.yield; null after a failure.
+  std::unique_ptr<mlir::Region> makeBody(mlir::TypeRange arguments,
+                                         size_t yields, BodyFiller fill);
+  /// Makes and verifies an op with bodies; nothing after a failure.
+  llvm::SmallVector<mlir::Value>
+  makeLoop(llvm::StringRef name, mlir::ValueRange operands,
+           mlir::TypeRange types,
+           llvm::ArrayRef<mlir::NamedAttribute> attributes,
+           llvm::MutableArrayRef<std::unique_ptr<mlir::Region>> bodies);
+
   // Ops that several bodies need.
   mlir::Value constant(mlir::ElementsAttr value);
   /// A scalar: floats round, integers truncate and saturate.
@@ -82,6 +98,10 @@ public:
   fusec_value step(const char *name, llvm::function_ref<mlir::Value()> body);
   /// The same without a value.
   void stepWithoutValue(const char *name, llvm::function_ref<void()> body);
+  /// The same with several values; `results` has room for them.
+  void
+  stepWithValues(const char *name, llvm::MutableArrayRef<fusec_value> results,
+                 llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
 
   mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type);
   void addOutput(llvm::StringRef name, mlir::Value value);
@@ -98,7 +118,10 @@ private:
   mlir::func::FuncOp function;
   mlir::Location loc;
   std::string scope;
+  /// By handle; null where the body that made them has ended.
   llvm::SmallVector<mlir::Value> values;
+  /// Loop bodies that are being built.
+  unsigned bodyDepth = 0;
   std::deque<TensorDescription> descriptions;
   llvm::SmallVector<mlir::Value> outputs;
   std::vector<std::string> inputNames, outputNames;
@@ -114,6 +137,12 @@ private:
 /// `step` for a handle that may be null, with exceptions kept in.
 fusec_value buildStep(fusec_builder *builder, const char *name,
                       llvm::function_ref<mlir::Value(GraphMaker &)> body);
+
+/// The same for several values; those of a failed step are FUSEC_NO_VALUE.
+void buildSteps(
+    fusec_builder *builder, const char *name, fusec_value *results,
+    size_t count,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(GraphMaker &)> body);
 
 } // namespace fusec::api
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Builder.h"
+#include "fusec/Dialect/Graph/IR/ConstantStore.h"
 #include "fusec/Reference/Attributes.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -83,17 +83,8 @@ static RankedTensorType readConstant(GraphMaker &b, const ConstantRequest &r) {
   return type;
 }
 
-/// A resource whose bytes live as long as `owner`.
-template <class Owner>
-static ElementsAttr makeResource(RankedTensorType type, const char *name,
-                                 const void *data, uint64_t bytes,
-                                 size_t alignment, Owner owner) {
-  AsmResourceBlob blob(
-      ArrayRef(static_cast<const char *>(data), bytes), alignment,
-      [owner](void *, size_t, size_t) mutable { owner.reset(); },
-      /*dataIsMutable=*/false);
-  return DenseResourceElementsAttr::get(
-      type, name && *name ? StringRef(name) : "constant", std::move(blob));
+static StringRef nameOf(const ConstantRequest &r) {
+  return r.name && *r.name ? StringRef(r.name) : "constant";
 }
 
 static Value copyConstant(GraphMaker &b, const ConstantRequest &r,
@@ -104,8 +95,7 @@ static Value copyConstant(GraphMaker &b, const ConstantRequest &r,
     return b.fail(llvm::toString(tensor.takeError()));
   if (r.bytes <= kMaxInlineBytes || dtype == DType::Bool)
     return b.constant(reference::toAttribute(*tensor, b.getContext()));
-  return b.constant(makeResource(type, r.name, tensor->data(), r.bytes,
-                                 byteSize(dtype), tensor->bytes));
+  return b.constant(graph::makeResource(type, nameOf(r), tensor->bytes));
 }
 
 fusec_value fusec_builder_constant(fusec_builder *builder, const char *name,
@@ -136,9 +126,13 @@ fusec_value fusec_builder_constant_ref(fusec_builder *builder, const char *name,
           return {};
         if (bytes == 0 || needsNormalising(static_cast<DType>(dtype)))
           return copyConstant(b, request, type);
-        return b.constant(makeResource(type, name, data, bytes,
-                                       byteSize(static_cast<DType>(dtype)),
-                                       owner));
+        llvm::ArrayRef<std::byte> view(static_cast<const std::byte *>(data),
+                                       bytes);
+        // Executables have a copy: the caller gets the memory back with the
+        // graph.
+        return b.constant(graph::makeResource(
+            type, nameOf(request), std::make_shared<Bytes>(view, owner),
+            graph::Sharing::No));
       });
   if (!owner && release)
     release(user);

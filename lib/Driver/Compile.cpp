@@ -10,6 +10,7 @@
 #include "InPlace.h"
 #include "IsolateOps.h"
 #include "ProgramBuilder.h"
+#include "SameRegion.h"
 #include "fusec/Conversion/TileToSimt.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "fusec/Dialect/Simt/IR/Simt.h"
@@ -165,6 +166,8 @@ struct LoweredRegion {
   bool isWide = false;
   tile::KernelOp tile;
   simt::KernelOp simt;
+  /// The launch of an equal region, whose programs this one shares.
+  std::optional<unsigned> equalTo = std::nullopt;
 };
 
 /// The regions of one launch; several share it as parts.
@@ -184,6 +187,7 @@ public:
   std::vector<LoweredLaunch> launches;
 
 private:
+  std::optional<LoweredRegion> findEqual(graph::FusionOp fusion);
   FailureOr<LoweredRegion> lower(graph::FusionOp fusion,
                                  const analysis::RegionForm &form,
                                  const TileOptions &tileOptions);
@@ -195,6 +199,8 @@ private:
   Compilation &result;
   analysis::FactTable facts;
   unsigned numKernels = 0;
+  SameRegions regions;
+  llvm::DenseMap<Operation *, unsigned> launchOf;
 };
 } // namespace
 
@@ -208,6 +214,17 @@ FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
     return failure();
   ++numKernels;
   return LoweredRegion{fusion, needsWideOffsets(fusion, form), *kernel, {}};
+}
+
+/// What was made of a region equal to `fusion`, for `fusion`.
+std::optional<LoweredRegion> RegionLowering::findEqual(graph::FusionOp fusion) {
+  auto it = launchOf.find(regions.firstOf(fusion));
+  if (it == launchOf.end())
+    return std::nullopt;
+  LoweredRegion region = launches[it->second].front();
+  region.fusion = fusion;
+  region.equalTo = it->second;
+  return region;
 }
 
 void RegionLowering::addLaunch(LoweredRegion region,
@@ -324,14 +341,19 @@ LogicalResult RegionLowering::run(func::FuncOp function,
     if (!form) {
       why = form.refusal();
       fusion.emitOpError() << "is not one kernel: " << why.sentence();
+    } else if (std::optional<LoweredRegion> equal = findEqual(fusion)) {
+      addLaunch(std::move(*equal), *form);
+      continue;
     } else if (FailureOr<LoweredRegion> region = lower(fusion, *form, options);
                succeeded(region)) {
+      launchOf[fusion] = launches.size();
       addLaunch(std::move(*region), *form);
       continue;
     }
     if (llvm::hasSingleElement(fusion.getBody().front().without_terminator()))
       return failure();
     // One kernel per op in its place, and the decisions say so.
+    regions.forget(fusion);
     diagnostics.clear();
     facts = analysis::FactTable();
     SmallVector<graph::FusionOp> parts = splitRegion(fusion);
@@ -347,6 +369,10 @@ LogicalResult RegionLowering::run(func::FuncOp function,
 static LogicalResult lowerToThreads(std::vector<LoweredLaunch> &launches) {
   for (LoweredLaunch &launch : launches)
     for (LoweredRegion &region : launch) {
+      if (region.equalTo) {
+        region.simt = launches[*region.equalTo].front().simt;
+        continue;
+      }
       FailureOr<simt::KernelOp> kernel =
           lowerTileKernel(region.tile, region.isWide);
       if (failed(kernel))
@@ -360,13 +386,18 @@ static LogicalResult lowerToThreads(std::vector<LoweredLaunch> &launches) {
 /// Text and launch of regions that share a launch, or of one alone.
 static LogicalResult emitLaunch(const LoweredLaunch &launch,
                                 ProgramBuilder &program,
+                                ArrayRef<KernelSummary> summaries,
                                 KernelSummary &summary) {
   if (launch.size() == 1) {
     const LoweredRegion &region = launch.front();
-    FailureOr<runtime::Kernel> text = cuda::emitKernel(region.simt);
-    if (failed(text))
-      return failure();
-    summary.kernel = program.addKernel(std::move(*text));
+    if (region.equalTo) {
+      summary.kernel = summaries[*region.equalTo].kernel;
+    } else {
+      FailureOr<runtime::Kernel> text = cuda::emitKernel(region.simt);
+      if (failed(text))
+        return failure();
+      summary.kernel = program.addKernel(std::move(*text));
+    }
     program.addLaunch(region.fusion, region.simt, summary.kernel,
                       cuda::dynamicSharedBytes(region.simt));
     return success();
@@ -435,7 +466,7 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     return error;
   for (auto [launch, summary] : llvm::zip(lowering.launches, result.kernels)) {
     summary.step = result.program.steps.size();
-    if (failed(emitLaunch(launch, program, summary)))
+    if (failed(emitLaunch(launch, program, result.kernels, summary)))
       return diagnostics.take("a thread program has no text");
   }
   for (const InPlaceValue &pair : inPlace)

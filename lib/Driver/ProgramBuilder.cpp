@@ -38,15 +38,15 @@ static std::string nameOf(DictionaryAttr attributes, const char *prefix,
 }
 
 llvm::Error ProgramBuilder::addConstant(graph::ConstantOp op) {
-  llvm::Expected<HostTensor> tensor = reference::toHostTensor(op.getValue());
-  if (!tensor)
-    return tensor.takeError();
+  llvm::Expected<runtime::TensorSpec> spec = tensorSpec(op.getType(), "");
+  if (!spec)
+    return spec.takeError();
+  auto bytes = reference::toBytes(op.getValue());
+  if (!bytes)
+    return bytes.takeError();
   buffers[op] = {Space::Constant,
                  static_cast<uint32_t>(program.constants.size())};
-  runtime::Constant constant;
-  constant.spec = {"", tensor->dtype, tensor->shape};
-  constant.bytes = tensor->bytes;
-  program.constants.push_back(std::move(constant));
+  program.constants.push_back({std::move(*spec), std::move(*bytes)});
   return llvm::Error::success();
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Reference/Attributes.h"
+#include "fusec/Dialect/Graph/IR/ConstantStore.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include <cstring>
@@ -81,6 +82,20 @@ Expected<HostTensor> reference::toHostTensor(ElementsAttr attribute,
   if (llvm::Error error = fillFromResource(*tensor, resource))
     return std::move(error);
   return tensor;
+}
+
+Expected<std::shared_ptr<const Bytes>>
+reference::toBytes(ElementsAttr attribute) {
+  auto type = cast<RankedTensorType>(attribute.getType());
+  std::optional<DType> dtype = graph::toDType(type.getElementType());
+  std::shared_ptr<const Bytes> shared = graph::sharedBytes(attribute);
+  if (shared && dtype &&
+      int64_t(shared->size()) == type.getNumElements() * byteSize(*dtype))
+    return shared;
+  Expected<HostTensor> tensor = toHostTensor(attribute);
+  if (!tensor)
+    return tensor.takeError();
+  return std::shared_ptr<const Bytes>(std::move(tensor->bytes));
 }
 
 DenseElementsAttr reference::toAttribute(const HostTensor &tensor,

@@ -7,11 +7,11 @@
 // Large results become resources, which, unlike dense attributes, do not live
 // as long as the context's uniquer.
 //===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Graph/IR/ConstantStore.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Reference/Attributes.h"
 #include "fusec/Reference/Evaluate.h"
 #include "fusec/Reference/Passes.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 
 #define DEBUG_TYPE "fusec-graph-fold-constants"
 
@@ -128,10 +128,7 @@ static ElementsAttr toConstant(const HostTensor &tensor,
   int64_t bytes = tensor.bytes->size();
   if (isSplat || bytes <= kSmallBytes)
     return toAttribute(tensor, type.getContext());
-  ArrayRef<char> data(reinterpret_cast<const char *>(tensor.data()), bytes);
-  return DenseResourceElementsAttr::get(
-      type, "folded",
-      HeapAsmResourceBlob::allocateAndCopyWithAlign(data, alignof(int64_t)));
+  return graph::makeResource(type, "folded", tensor.bytes);
 }
 
 std::optional<SmallVector<ElementsAttr>>

@@ -4,6 +4,7 @@
 // Copies bytes, each once, from where the constants are: joined weights are
 // large, and no element needs to be looked at.
 //===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Graph/IR/ConstantStore.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Reference/Passes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -15,7 +16,7 @@ using namespace fusec;
 
 namespace {
 /// The bytes of a constant; one element if it is a splat.
-struct Bytes {
+struct Part {
   ArrayRef<char> data;
   bool isSplat = false;
   int64_t axisSize = 0;
@@ -23,23 +24,23 @@ struct Bytes {
 } // namespace
 
 /// The bytes behind `value` if it is a constant of `size` bytes.
-static std::optional<Bytes> bytesOf(Value value, int64_t size,
-                                    int64_t axisSize) {
+static std::optional<Part> bytesOf(Value value, int64_t size,
+                                   int64_t axisSize) {
   auto constant = value.getDefiningOp<graph::ConstantOp>();
   if (!constant)
     return std::nullopt;
   ElementsAttr attribute = constant.getValue();
   if (auto dense = dyn_cast<DenseElementsAttr>(attribute))
-    return Bytes{dense.getRawData(), dense.isSplat(), axisSize};
+    return Part{dense.getRawData(), dense.isSplat(), axisSize};
   auto resource = dyn_cast<DenseResourceElementsAttr>(attribute);
   AsmResourceBlob *blob =
       resource ? resource.getRawHandle().getBlob() : nullptr;
   if (!blob || int64_t(blob->getData().size()) != size)
     return std::nullopt;
-  return Bytes{blob->getData(), false, axisSize};
+  return Part{blob->getData(), false, axisSize};
 }
 
-static void fill(char *to, const Bytes &from, int64_t row, int64_t bytes,
+static void fill(char *to, const Part &from, int64_t row, int64_t bytes,
                  int64_t elementBytes) {
   if (!from.isSplat) {
     std::memcpy(to, from.data.data() + row * bytes, bytes);
@@ -59,24 +60,23 @@ static ElementsAttr join(graph::ConcatOp op) {
   int64_t rows = 1, inner = elementBytes;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
     (int64_t(dim) < axis ? rows : inner) *= int64_t(dim) == axis ? 1 : size;
-  SmallVector<Bytes> inputs;
+  SmallVector<Part> inputs;
   for (Value input : op.getInputs()) {
     int64_t size = cast<RankedTensorType>(input.getType()).getDimSize(axis);
-    std::optional<Bytes> bytes = bytesOf(input, rows * size * inner, size);
+    std::optional<Part> bytes = bytesOf(input, rows * size * inner, size);
     if (!bytes)
       return {};
     inputs.push_back(*bytes);
   }
-  AsmResourceBlob blob = HeapAsmResourceBlob::allocate(
-      rows * type.getDimSize(axis) * inner, alignof(std::max_align_t),
-      /*dataIsMutable=*/true);
-  char *to = blob.getMutableData().data();
+  auto joined =
+      std::make_shared<Bytes>(size_t(rows * type.getDimSize(axis) * inner));
+  char *to = reinterpret_cast<char *>(joined->mutableData());
   for (int64_t row = 0; row < rows; ++row)
-    for (const Bytes &input : inputs) {
+    for (const Part &input : inputs) {
       fill(to, input, row, input.axisSize * inner, elementBytes);
       to += input.axisSize * inner;
     }
-  return DenseResourceElementsAttr::get(type, "joined", std::move(blob));
+  return graph::makeResource(type, "joined", std::move(joined));
 }
 
 void reference::joinConstants(ArrayRef<Operation *> concats) {

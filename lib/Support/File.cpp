@@ -3,10 +3,13 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Support/File.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +32,17 @@ static Error systemError(llvm::StringRef path, const char *what) {
   return llvm::createStringError(std::error_code(code, std::generic_category()),
                                  "cannot %s '%s': %s", what, path.str().c_str(),
                                  std::strerror(code));
+}
+
+/// Asks for large pages under a large buffer: filling it then takes a five
+/// hundredth of the page faults. Only advice.
+static void useLargePages(char *data, size_t size) {
+  constexpr size_t kPage = 4096, kWorthwhile = size_t(8) << 20;
+  if (size < kWorthwhile)
+    return;
+  auto begin = llvm::alignTo(reinterpret_cast<uintptr_t>(data), kPage);
+  auto end = llvm::alignDown(reinterpret_cast<uintptr_t>(data) + size, kPage);
+  (void)::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 Error fusec::readExactly(int fd, void *to, uint64_t size, uint64_t offset) {
@@ -74,6 +88,7 @@ fusec::readRegularFile(llvm::StringRef path, uint64_t maxBytes) {
   auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(size, name);
   if (!buffer)
     return llvm::createStringError("no memory to read '%s'", name.c_str());
+  useLargePages(buffer->getBufferStart(), size);
   if (Error error = readExactly(file.get(), buffer->getBufferStart(), size, 0))
     return llvm::createStringError("'%s': %s", name.c_str(),
                                    llvm::toString(std::move(error)).c_str());

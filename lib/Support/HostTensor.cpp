@@ -25,13 +25,13 @@ Expected<HostTensor> HostTensor::create(DType dtype,
   HostTensor tensor;
   tensor.dtype = dtype;
   tensor.shape.assign(shape.begin(), shape.end());
-  tensor.bytes = std::make_shared<std::vector<std::byte>>(*size);
+  tensor.bytes = std::make_shared<Bytes>(static_cast<size_t>(*size));
   return tensor;
 }
 
 HostTensor HostTensor::clone() const {
   HostTensor copy = *this;
-  copy.bytes = std::make_shared<std::vector<std::byte>>(*bytes);
+  copy.bytes = std::make_shared<Bytes>(llvm::ArrayRef<std::byte>(*bytes));
   return copy;
 }
 
@@ -48,7 +48,7 @@ uint64_t HostTensor::getBits(int64_t index) const {
 
 void HostTensor::setBits(int64_t index, uint64_t bits) {
   unsigned size = byteSize(dtype);
-  std::memcpy(bytes->data() + index * size, &bits, size);
+  std::memcpy(data() + index * size, &bits, size);
 }
 
 double HostTensor::getF64(int64_t index) const {

@@ -247,7 +247,8 @@ static void copyFortran(HostTensor &to, const char *from) {
 /// Brings stored values into the range of their type.
 static Error normalise(HostTensor &tensor) {
   if (tensor.dtype == DType::Bool) {
-    for (std::byte &b : *tensor.bytes)
+    for (std::byte &b :
+         llvm::MutableArrayRef(tensor.data(), tensor.bytes->size()))
       b = std::byte(b != std::byte(0));
     return Error::success();
   }

@@ -48,7 +48,7 @@ Session::run(llvm::ArrayRef<HostTensor> inputs) {
   for (auto [spec, data] : llvm::zip(graph.outputs, *results))
     tensors.push_back(
         {spec.dtype, spec.shape,
-         std::make_shared<std::vector<std::byte>>(std::move(data))});
+         std::make_shared<Bytes>(std::move(data))});
   return tensors;
 }
 

@@ -265,7 +265,7 @@ static llvm::Error writeConstants(llvm::raw_ostream &os,
                          llvm::Twine(total) + " bytes");
   for (auto [i, constant] : llvm::enumerate(program.constants)) {
     os << "static const u64 constant" << i << "[] = {";
-    const std::vector<std::byte> &bytes = *constant.bytes;
+    llvm::ArrayRef<std::byte> bytes = *constant.bytes;
     for (size_t at = 0; at < bytes.size() || at == 0; at += 8) {
       uint64_t word = 0;
       if (at < bytes.size())

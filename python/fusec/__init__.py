@@ -19,7 +19,7 @@ may be used by many threads; a builder by one at a time.
 
 from ._builder import GraphBuilder, Value
 from ._capi import (FusecError, GraphError, InvalidArgument, NoDevice,
-                    OutOfMemory, RunError, Unsupported, version)
+                    OutOfMemory, RunError, Unsupported, configure, version)
 from ._executable import Device, Executable, Kernel, compile
 from ._graph import Graph, TensorInfo, load
 
@@ -27,6 +27,6 @@ __version__ = version()
 __all__ = [
     "Device", "Executable", "FusecError", "Graph", "GraphBuilder",
     "GraphError", "InvalidArgument", "Kernel", "NoDevice", "OutOfMemory",
-    "RunError", "TensorInfo", "Unsupported", "Value", "compile", "load",
-    "version",
+    "RunError", "TensorInfo", "Unsupported", "Value", "compile", "configure",
+    "load", "version",
 ]

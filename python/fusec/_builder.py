@@ -272,6 +272,73 @@ class GraphBuilder:
         return self._call("cumulative", _code(_REDUCE, kind, "reduction"), x,
                           dimension, int(exclusive), int(reverse))
 
+    def _body(self, build, arguments, yields, errors):
+        """A C callback that builds a body: `build(*values)` gives one value or a
+        list of `yields`. What it raises is kept in `errors`."""
+        def fill(_, given, out, __):
+            if errors:
+                return
+            try:
+                made = build(*[Value(self, given[i]) for i in range(arguments)])
+                made = [made] if isinstance(made, Value) else list(made)
+                if len(made) != yields:
+                    raise c.InvalidArgument(f"expected {yields} values of the "
+                                            f"body, found {len(made)}")
+                for i, value in enumerate(made):
+                    out[i] = value._number
+            except BaseException as error:  # must not pass through C
+                errors.append(error)
+        return c.LOOP_BODY(fill)
+
+    @staticmethod
+    def _values(values):
+        return (ct.c_uint32 * len(values))(*[v._number for v in values])
+
+    def while_loop(self, inits, condition, body, max_trips):
+        """Repeats `body` while `condition` gives true, at most `max_trips`
+        times; a list of the last carried values.
+
+        Both get the carried values as arguments, at first `inits`: `condition`
+        returns a bool scalar, `body` the next ones (a value or a list). They are
+        called once, now, and may use values from outside. Runs on the host and
+        reference targets.
+        """
+        inits, errors = list(inits), []
+        results = (ct.c_uint32 * len(inits))()
+        c.lib.fusec_builder_while(
+            self._handle.pointer, self._values(inits), len(inits), max_trips,
+            self._body(condition, len(inits), 1, errors),
+            self._body(body, len(inits), len(inits), errors), None, results)
+        if errors:
+            raise errors[0]
+        return [Value(self, number) for number in results]
+
+    def scan(self, body, inits, inputs, stacked=1, trips=None, reverse=False):
+        """Steps through the leading dimension of `inputs`, from its end if
+        `reverse`; a list of the last carried values, then `stacked` stacks.
+
+        `body` gets the carried values, at first `inits`, and one slice of each
+        input; it returns the next carried values and then `stacked` slices.
+        `trips` is the leading size, needed only without inputs. Otherwise as
+        `while_loop`.
+        """
+        inits, inputs, errors = list(inits), list(inputs), []
+        if trips is None:
+            if not inputs:
+                raise c.InvalidArgument("expected trips or an input, found "
+                                        "neither")
+            shape = inputs[0].shape
+            trips = shape[0] if shape else 0
+        results = (ct.c_uint32 * (len(inits) + stacked))()
+        c.lib.fusec_builder_scan(
+            self._handle.pointer, self._values(inits), len(inits),
+            self._values(inputs), len(inputs), trips, int(reverse), stacked,
+            self._body(body, len(inits) + len(inputs), len(results), errors),
+            None, results)
+        if errors:
+            raise errors[0]
+        return [Value(self, number) for number in results]
+
     @staticmethod
     def _window(count, **lists):
         """A CWindow and what it points at."""

@@ -133,6 +133,13 @@ class CWindow(ct.Structure):
                 ("high", ct.POINTER(ct.c_int64))]
 
 
+#: fusec_loop_body: builder, arguments, yields, user.
+LOOP_BODY = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(ct.c_uint32),
+                         ct.POINTER(ct.c_uint32), ct.c_void_p)
+#: fusec_log_callback: user, level, message.
+LOG = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_int32, ct.c_char_p)
+
+
 def sized(struct):
     """A zeroed struct with its `size` set."""
     value = struct()
@@ -233,6 +240,11 @@ def _declare():
         "executable_plan_json": (cp, [p]),
         "builder_set_scope": (None, [p, cp]),
         "builder_output": (None, [p, cp, u32]),
+        "builder_while": (None, [p, ct.POINTER(u32), size, ct.c_int64,
+                                 LOOP_BODY, LOOP_BODY, p, ct.POINTER(u32)]),
+        "builder_scan": (None, [p, ct.POINTER(u32), size, ct.POINTER(u32), size,
+                                ct.c_int64, ct.c_int, size, LOOP_BODY, p,
+                                ct.POINTER(u32)]),
     }
     for name, (result, arguments) in plain.items():
         function = getattr(lib, "fusec_" + name)
@@ -289,12 +301,43 @@ def make(function, free, *arguments):
 
 
 _context = None
+# Callbacks that C may still call: graphs keep the settings they were made with.
+_loggers = []
 
 
 def context():
     """The context of this module: it holds settings, no state."""
-    global _context
     if _context is None:
-        _context = make(lib.fusec_context_create, lib.fusec_context_free,
-                        ct.byref(sized(CContextOptions)))
+        configure()
     return _context.pointer
+
+
+def configure(log=None, log_level="warning", cache_dir=None, cache_bytes=None,
+              cache=True):
+    """Settings for graphs, builders and devices made from now on; what is left
+    out is the default again.
+
+    log: called as log(level, message), level "warning" or "info", from any
+        thread; None logs nothing. log_level: the most talkative level.
+    cache_dir: folder of compiled GPU kernels; by default what FUSEC_CACHE_DIR
+        names, else the user's cache folder. cache_bytes: what it may hold
+        (1 GiB). cache=False keeps no kernels on disk.
+    """
+    global _context
+    levels = ("off", "warning", "info")
+    if log_level not in levels:
+        raise InvalidArgument(f"unknown log level {log_level!r}: expected one "
+                              f"of {', '.join(levels)}")
+    options = sized(CContextOptions)
+    if log is not None and log_level != "off":
+        callback = LOG(lambda _, level, message: log(
+            levels[level], message.decode("utf-8", "replace")))
+        _loggers.append(callback)
+        options.log = ct.cast(callback, ct.c_void_p)
+        options.log_level = levels.index(log_level)
+    if cache_dir is not None:
+        options.cache_directory = os.fsencode(cache_dir)
+    options.cache_bytes = cache_bytes or 0
+    options.cache_off = 0 if cache else 1
+    _context = make(lib.fusec_context_create, lib.fusec_context_free,
+                    ct.byref(options))

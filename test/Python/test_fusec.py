@@ -58,6 +58,40 @@ class WithoutNumPy(unittest.TestCase):
         with self.assertRaisesRegex(fusec.InvalidArgument, "sum, prod"):
             b.reduce("total", b.input("x", "f32", (2,)), 0)
 
+    def test_body_errors_are_raised(self):
+        b = fusec.GraphBuilder()
+        x = b.input("x", "f32", (3, 2))
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            b.scan(lambda sum, slice: 1 / 0, [], [x])
+        with self.assertRaisesRegex(fusec.GraphError, r"\(scan\).*no value"):
+            b.finish()
+        b = fusec.GraphBuilder()
+        x = b.input("x", "f32", (3, 2))
+        with self.assertRaisesRegex(fusec.InvalidArgument, "expected 1 values"):
+            b.scan(lambda slice: [slice, slice], [], [x])
+        b = fusec.GraphBuilder()
+        x = b.input("x", "f32", (3, 2))
+        kept = []
+        b.scan(lambda slice: kept.append(slice) or slice, [], [x])
+        b.output("y", kept[0])
+        with self.assertRaisesRegex(fusec.GraphError, "body that has ended"):
+            b.finish()
+
+    def test_log_and_cache_are_configured(self):
+        lines = []
+        try:
+            fusec.configure(log=lambda level, text: lines.append((level, text)),
+                            log_level="info", cache=False)
+            fusec.compile(fusec.Graph.from_mlir(RELU), target="host")
+            self.assertEqual([level for level, _ in lines], ["info"])
+            self.assertIn("compiled", lines[0][1])
+            with self.assertRaisesRegex(fusec.InvalidArgument, "off, warning"):
+                fusec.configure(log_level="loud")
+        finally:
+            fusec.configure()
+        fusec.compile(fusec.Graph.from_mlir(RELU), target="host")
+        self.assertEqual(len(lines), 1)
+
     def test_kernels_and_plan(self):
         program = fusec.compile(fusec.Graph.from_mlir(RELU), target="cuda",
                                 compile_only=True)
@@ -79,6 +113,23 @@ class WithoutNumPy(unittest.TestCase):
 
 @unittest.skipUnless(np, "no NumPy")
 class WithNumPy(unittest.TestCase):
+    def test_loops(self):
+        b = fusec.GraphBuilder()
+        x = b.input("x", "f32", (3, 2))
+        zero = b.full("f32", 0.0, (2,))
+        last, sums = b.scan(lambda sum, row: [sum + row, sum + row], [zero], [x])
+        limit = b.full("f32", 100.0)
+        total = b.sum(last, 0)
+        doubled, = b.while_loop([total], lambda t: b.lt(t, limit),
+                                lambda t: t + t, max_trips=50)
+        b.output("sums", sums)
+        b.output("doubled", doubled)
+        program = fusec.compile(b.finish(), target="host")
+        sums, doubled = program(np.arange(6, dtype=np.float32).reshape(3, 2))
+        np.testing.assert_array_equal(np.from_dlpack(sums),
+                                      [[0, 1], [2, 4], [6, 9]])
+        self.assertEqual(float(np.from_dlpack(doubled)), 120.0)
+
     def program(self, target="host"):
         return fusec.compile(fusec.Graph.from_mlir(RELU), target=target)
 

@@ -17,6 +17,11 @@ llvm::Expected<HostTensor>
 toHostTensor(mlir::ElementsAttr attribute,
              int64_t maxBytes = kDefaultMaxTensorBytes);
 
+/// The bytes of such an attribute, row-major as memory has them: shared with the
+/// attribute where it lets them be shared, else a copy.
+llvm::Expected<std::shared_ptr<const Bytes>>
+toBytes(mlir::ElementsAttr attribute);
+
 /// `tensor` as a dense attribute of its shape and element type; a splat if all
 /// elements have equal bits.
 mlir::DenseElementsAttr toAttribute(const HostTensor &tensor,

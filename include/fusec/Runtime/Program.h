@@ -8,6 +8,7 @@
 #ifndef FUSEC_RUNTIME_PROGRAM_H
 #define FUSEC_RUNTIME_PROGRAM_H
 
+#include "fusec/Support/Bytes.h"
 #include "fusec/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -158,7 +159,7 @@ using Step = std::variant<Launch, HostCall, Fill, Copy>;
 /// A constant: its spec and its bytes (row-major, host byte order).
 struct Constant {
   TensorSpec spec;
-  std::shared_ptr<const std::vector<std::byte>> bytes;
+  std::shared_ptr<const Bytes> bytes;
 };
 
 /// A temporary: size and, once planned, offset in the workspace. One that is

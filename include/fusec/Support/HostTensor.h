@@ -7,6 +7,7 @@
 #ifndef FUSEC_SUPPORT_HOSTTENSOR_H
 #define FUSEC_SUPPORT_HOSTTENSOR_H
 
+#include "fusec/Support/Bytes.h"
 #include "fusec/Support/Numeric.h"
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace fusec {
 struct HostTensor {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
-  std::shared_ptr<std::vector<std::byte>> bytes;
+  std::shared_ptr<Bytes> bytes;
 
   /// A tensor of zeros. Fails as `byteCount` does, and if memory is refused.
   static llvm::Expected<HostTensor>
@@ -36,7 +37,7 @@ struct HostTensor {
   int64_t elements() const;
 
   const std::byte *data() const { return bytes->data(); }
-  std::byte *data() { return bytes->data(); }
+  std::byte *data() { return bytes->mutableData(); }
 
   // `index` is a row-major position in [0, elements()); the caller checks it.
 

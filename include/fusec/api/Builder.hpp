@@ -10,6 +10,9 @@
 
 #include "fusec/api/Graph.hpp"
 
+#include <type_traits>
+#include <utility>
+
 namespace fusec {
 
 /// A value of a GraphBuilder: a tensor with element type and static shape.
@@ -353,7 +356,83 @@ public:
                                           epsilon));
   }
 
+  // Loops. Bodies are called once, before these return, must not throw, and
+  // take and give a std::vector<Value>; see fusec_builder_while and _scan.
+
+  /// `condition(carried)` gives one bool scalar in a vector, `body(carried)`
+  /// the next carried values. Gives the last ones.
+  template <class Condition, class Body>
+  std::vector<Value> whileLoop(const std::vector<Value> &inits,
+                               int64_t maxTrips, Condition &&condition,
+                               Body &&body) {
+    std::vector<fusec_value> raw = ids(inits), results(inits.size());
+    auto both = std::make_pair(
+        Filler(*this, inits.size(), 1, std::forward<Condition>(condition)),
+        Filler(*this, inits.size(), inits.size(), std::forward<Body>(body)));
+    fusec_builder_while(
+        get(), raw.data(), raw.size(), maxTrips,
+        [](fusec_builder *, const fusec_value *in, fusec_value *out, void *p) {
+          static_cast<decltype(both) *>(p)->first.fill(in, out);
+        },
+        [](fusec_builder *, const fusec_value *in, fusec_value *out, void *p) {
+          static_cast<decltype(both) *>(p)->second.fill(in, out);
+        },
+        &both, results.data());
+    return wrap(results.data(), results.size());
+  }
+
+  /// `body(carried, then one slice of each input)` gives the next carried
+  /// values and then `stacked` slices. Gives the last carried values, then the
+  /// stacks.
+  template <class Body>
+  std::vector<Value> scan(const std::vector<Value> &inits,
+                          const std::vector<Value> &inputs, int64_t trips,
+                          size_t stacked, Body &&body, bool reverse = false) {
+    std::vector<fusec_value> carried = ids(inits), scanned = ids(inputs);
+    std::vector<fusec_value> results(inits.size() + stacked);
+    Filler filler(*this, inits.size() + inputs.size(), results.size(),
+                  std::forward<Body>(body));
+    fusec_builder_scan(
+        get(), carried.data(), carried.size(), scanned.data(), scanned.size(),
+        trips, reverse, stacked,
+        [](fusec_builder *, const fusec_value *in, fusec_value *out, void *p) {
+          static_cast<decltype(filler) *>(p)->fill(in, out);
+        },
+        &filler, results.data());
+    return wrap(results.data(), results.size());
+  }
+
 private:
+  /// A body as what the C API calls.
+  template <class Body>
+  struct Filler {
+    Filler(GraphBuilder &builder, size_t arguments, size_t yields, Body &&body)
+        : builder(builder), arguments(arguments), yields(yields), body(body) {}
+    /// Another number of values than expected leaves no value, an error.
+    void fill(const fusec_value *in, fusec_value *out) {
+      std::vector<Value> made = body(builder.wrap(in, arguments));
+      for (size_t i = 0; made.size() == yields && i < yields; ++i)
+        out[i] = made[i].id;
+    }
+    GraphBuilder &builder;
+    size_t arguments, yields;
+    std::remove_reference_t<Body> &body;
+  };
+  template <class Body>
+  Filler(GraphBuilder &, size_t, size_t, Body &&) -> Filler<Body>;
+
+  static std::vector<fusec_value> ids(const std::vector<Value> &values) {
+    std::vector<fusec_value> result;
+    for (Value value : values)
+      result.push_back(value.id);
+    return result;
+  }
+  std::vector<Value> wrap(const fusec_value *list, size_t count) const {
+    std::vector<Value> result;
+    for (size_t i = 0; i < count; ++i)
+      result.push_back(value(list[i]));
+    return result;
+  }
   static fusec_dtype raw(DType dtype) {
     return static_cast<fusec_dtype>(dtype);
   }

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Emitter.h"
+#include "fusec/Dialect/Graph/IR/ConstantStore.h"
 #include "fusec/Frontend/Onnx/TensorData.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -112,12 +112,7 @@ toAttribute(RankedTensorType type,
   }
   if (raw.size() <= kMaxInlineBytes)
     return mlir::DenseElementsAttr::getFromRawBuffer(type, raw);
-  std::shared_ptr<std::vector<std::byte>> owner = tensor->bytes;
-  mlir::AsmResourceBlob blob(
-      raw, byteSize(tensor->dtype),
-      [owner](void *, size_t, size_t) mutable { owner.reset(); },
-      /*dataIsMutable=*/false);
-  return mlir::DenseResourceElementsAttr::get(type, "weight", std::move(blob));
+  return graph::makeResource(type, "weight", tensor->bytes);
 }
 
 mlir::Value Emitter::use(const Val &val) {

@@ -121,6 +121,7 @@ Val Importer::decode(const Tensor &tensor) {
   data.folder = model.folder;
   data.maxBytes = options.maxTensorBytes;
   data.allowHardLinks = options.allowHardLinks;
+  data.owner = model.buffer;
   auto host = decodeTensor(tensor, data);
   if (!host)
     return emit.fail(llvm::toString(host.takeError()));

@@ -18,6 +18,9 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 
+/// Raw data from this size on is shared with the file rather than copied.
+static constexpr uint64_t kMinSharedBytes = 4096;
+
 Expected<DType> onnx::toDType(DataType type) {
   switch (type) {
   case DataType::Float:
@@ -104,6 +107,12 @@ static void setNibble(HostTensor &tensor, int64_t index, uint8_t byte) {
   tensor.setI64(index, nibble); // I4 wraps to its sign
 }
 
+/// Raw data of a file is what memory holds; bool is normalised and 4-bit
+/// integers are unpacked.
+static bool isAsInMemory(DType type) {
+  return type != DType::Bool && !isFourBit(type);
+}
+
 static Error fillFromRaw(HostTensor &tensor, StringRef raw) {
   if (raw.size() != fileBytes(tensor))
     return llvm::createStringError(
@@ -117,7 +126,8 @@ static Error fillFromRaw(HostTensor &tensor, StringRef raw) {
   if (!raw.empty())
     std::memcpy(tensor.data(), raw.data(), raw.size());
   if (tensor.dtype == DType::Bool)
-    for (std::byte &b : *tensor.bytes)
+    for (std::byte &b :
+         llvm::MutableArrayRef(tensor.data(), tensor.bytes->size()))
       b = std::byte(b != std::byte(0));
   return Error::success();
 }
@@ -322,12 +332,23 @@ static Expected<HostTensor> decode(const Tensor &tensor,
         "the values are too few: expected %lld bytes",
         static_cast<long long>(*size));
   }
+  if (tensor.external && isAsInMemory(*type))
+    return HostTensor{*type, tensor.dims,
+                      std::make_shared<Bytes>(std::move(external))};
+  StringRef raw = tensor.rawData.value_or(StringRef());
+  if (options.owner && raw.size() == uint64_t(*size) &&
+      raw.size() >= kMinSharedBytes && isAsInMemory(*type))
+    return HostTensor{
+        *type, tensor.dims,
+        std::make_shared<Bytes>(
+            llvm::ArrayRef(reinterpret_cast<const std::byte *>(raw.data()),
+                           raw.size()),
+            options.owner)};
   Expected<HostTensor> out =
       HostTensor::create(*type, tensor.dims, options.maxBytes);
   if (!out)
     return out.takeError();
 
-  StringRef raw = tensor.rawData.value_or(StringRef());
   if (tensor.external)
     raw = StringRef(reinterpret_cast<const char *>(external.data()),
                     external.size());

@@ -55,9 +55,8 @@ static Program selfTestProgram(const std::vector<float> &weight) {
   Program program;
   program.inputs = {{"x", f32, {kElements}}};
   program.outputs = {{"out", f32, {kElements}}, {"copied", f32, {kElements}}};
-  program.constants = {
-      {{"weight", f32, {kElements}},
-       std::make_shared<const std::vector<std::byte>>(toBytes(weight))}};
+  program.constants = {{{"weight", f32, {kElements}},
+                        std::make_shared<fusec::Bytes>(toBytes(weight))}};
   program.temporaries = {{4 * kElements, -1}};
   program.kernels = {{"fusec_selftest_add", kAddText, kThreads, 1},
                      {"fusec_selftest_scale", kScaleText, kThreads, 1}};

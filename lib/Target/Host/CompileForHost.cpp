@@ -115,12 +115,14 @@ static bool isEmpty(Value value) {
 //===----------------------------------------------------------------------===//
 
 Expected<BufferRef> Compiler::addConstant(graph::ConstantOp op) {
-  Expected<HostTensor> tensor = reference::toHostTensor(op.getValue());
-  if (!tensor)
-    return tensor.takeError();
+  auto bytes = reference::toBytes(op.getValue());
+  if (!bytes)
+    return bytes.takeError();
+  auto type = cast<RankedTensorType>(op.getType());
   BufferRef ref{Space::Constant, uint32_t(program.constants.size())};
-  program.constants.push_back(
-      {{"", tensor->dtype, tensor->shape}, tensor->bytes});
+  program.constants.push_back({{"", *graph::toDType(type.getElementType()),
+                                std::vector<int64_t>(type.getShape())},
+                               std::move(*bytes)});
   return ref;
 }
 
@@ -394,8 +396,8 @@ static void decomposeComposites(func::FuncOp function) {
 
 /// A launch on the host costs nothing that parts could share.
 static void unpackParts(func::FuncOp function) {
-  for (graph::FusionOp fusion : llvm::to_vector(
-           function.getBody().front().getOps<graph::FusionOp>()))
+  for (graph::FusionOp fusion :
+       llvm::to_vector(function.getBody().front().getOps<graph::FusionOp>()))
     if (!fusion.getParts().empty())
       fusion.unpack();
 }

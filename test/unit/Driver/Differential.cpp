@@ -43,7 +43,7 @@ static void compare(const HostTensor &expected, llvm::ArrayRef<std::byte> bytes,
                     const Tolerance &tolerance, llvm::StringRef what) {
   HostTensor actual = expected.clone();
   ASSERT_EQ(actual.bytes->size(), bytes.size()) << what.str();
-  std::copy(bytes.begin(), bytes.end(), actual.bytes->begin());
+  std::copy(bytes.begin(), bytes.end(), actual.data());
   int failures = 0;
   for (int64_t i = 0, e = expected.elements(); i < e && failures < 5; ++i) {
     bool equal;

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Reference/Attributes.h"
 #include "ReferenceTestUtils.h"
+#include "fusec/Dialect/Graph/IR/ConstantStore.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
@@ -23,7 +24,9 @@ TEST(Attributes, RoundTripOfEveryType) {
     HostTensor x = specialValues(dtype);
     auto back = toHostTensor(toAttribute(x, &context));
     ASSERT_TRUE(static_cast<bool>(back)) << llvm::toString(back.takeError());
-    EXPECT_EQ(*back->bytes, *x.bytes) << name(dtype).str();
+    EXPECT_EQ(llvm::ArrayRef<std::byte>(*back->bytes),
+              llvm::ArrayRef<std::byte>(*x.bytes))
+        << name(dtype).str();
     EXPECT_EQ(back->shape, x.shape);
   }
 }
@@ -85,4 +88,50 @@ TEST(Attributes, ConstantsEvaluate) {
   auto results = run(graph, {});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(asWholes(results[0]), (std::vector<int64_t>{-8, 7, -1}));
+}
+
+// Large constants reach programs without a copy; others are copied.
+TEST(Attributes, BytesAreShared) {
+  mlir::MLIRContext context;
+  context.loadDialect<graph::GraphDialect>();
+  auto type =
+      mlir::RankedTensorType::get({300}, mlir::Float32Type::get(&context));
+  auto bytes = std::make_shared<Bytes>(1200, std::byte(7));
+  std::weak_ptr<Bytes> alive = bytes;
+  {
+    auto shared = toBytes(graph::makeResource(type, "w", bytes));
+    ASSERT_TRUE(static_cast<bool>(shared));
+    EXPECT_EQ((*shared)->data(), bytes->data());
+    auto copied =
+        toBytes(graph::makeResource(type, "w", bytes, graph::Sharing::No));
+    ASSERT_TRUE(static_cast<bool>(copied));
+    // The store knows these bytes from the first resource.
+    EXPECT_EQ((*copied)->size(), 1200u);
+    auto own = std::make_shared<Bytes>(1200, std::byte(9));
+    auto apart =
+        toBytes(graph::makeResource(type, "w", own, graph::Sharing::No));
+    ASSERT_TRUE(static_cast<bool>(apart));
+    EXPECT_NE((*apart)->data(), own->data());
+    EXPECT_EQ((*apart)->data()[1199], std::byte(9));
+    auto small = mlir::DenseElementsAttr::get(type, 1.5f);
+    auto dense = toBytes(small);
+    ASSERT_TRUE(static_cast<bool>(dense));
+    EXPECT_EQ((*dense)->size(), 1200u);
+  }
+  bytes.reset();
+  EXPECT_FALSE(alive.expired()) << "the context's resource keeps them";
+}
+
+// Bytes of somebody else are copied before they are written.
+TEST(Attributes, ViewsAreCopiedBeforeTheyAreWritten) {
+  auto owner = std::make_shared<std::vector<std::byte>>(8, std::byte(1));
+  HostTensor view{
+      DType::F32,
+      {2},
+      std::make_shared<Bytes>(llvm::ArrayRef<std::byte>(*owner), owner)};
+  EXPECT_EQ(std::as_const(view).data(), owner->data());
+  view.setBits(0, 0);
+  EXPECT_NE(std::as_const(view).data(), owner->data());
+  EXPECT_EQ((*owner)[0], std::byte(1));
+  EXPECT_EQ(view.getBits(1), 0x01010101u);
 }

@@ -102,11 +102,11 @@ TEST_F(ExecutableTest, RunsStepsInOrder) {
 
 TEST_F(ExecutableTest, UploadsConstantsOnce) {
   Program program = twoKernelProgram();
-  auto bytes = std::make_shared<std::vector<std::byte>>(400, std::byte(42));
+  auto bytes = std::make_shared<Bytes>(400, std::byte(42));
   program.constants[0].bytes = bytes;
   program.constants.push_back(zeros("empty", 0));
   program.constants.push_back({{"late", DType::U8, {3}},
-                               std::make_shared<std::vector<std::byte>>(
+                               std::make_shared<Bytes>(
                                    std::vector<std::byte>(3, std::byte(9)))});
   auto loaded = load(program);
   auto *first = static_cast<std::byte *>(loaded->constant(0));

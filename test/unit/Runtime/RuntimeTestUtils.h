@@ -35,7 +35,7 @@ inline BufferRef temporary(uint32_t i) { return {Space::Temporary, i}; }
 /// A constant of f32 elements, all of value zero.
 inline Constant zeros(const std::string &name, int64_t elements) {
   return {{name, DType::F32, {elements}},
-          std::make_shared<std::vector<std::byte>>(4 * elements)};
+          std::make_shared<Bytes>(static_cast<size_t>(4 * elements))};
 }
 
 /// in f32[n] -> k0 -> t0 -> k1(constant) -> out f32[n]; verifies.

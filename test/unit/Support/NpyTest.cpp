@@ -49,7 +49,8 @@ TEST(Npy, EveryTypeAndShapeSurvivesARoundTrip) {
       ASSERT_TRUE(bool(back)) << name(type).str();
       EXPECT_EQ(back->dtype, type);
       EXPECT_EQ(back->shape, shape);
-      EXPECT_EQ(*back->bytes, *tensor->bytes);
+      EXPECT_EQ(llvm::ArrayRef<std::byte>(*back->bytes),
+                llvm::ArrayRef<std::byte>(*tensor->bytes));
     }
 }
 

@@ -21,6 +21,9 @@ struct TensorDataOptions {
   int64_t maxBytes = kDefaultMaxTensorBytes;
   /// Accept external files with several hard links.
   bool allowHardLinks = false;
+  /// Keeps the file's bytes: large raw data is then looked at, not copied, and
+  /// the tensor holds on to this.
+  std::shared_ptr<const void> owner = {};
 };
 
 /// The element type for an ONNX data type; an error for types that fusec does

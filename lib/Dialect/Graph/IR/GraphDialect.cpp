@@ -1,6 +1,7 @@
 //===- GraphDialect.cpp - the graph dialect -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Graph/IR/ConstantStore.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -30,6 +31,7 @@ void GraphDialect::initialize() {
 #define GET_OP_LIST
 #include "fusec/Dialect/Graph/IR/GraphOps.cpp.inc"
       >();
+  addInterfaces<ConstantStore>();
 }
 
 Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value,

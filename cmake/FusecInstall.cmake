@@ -27,7 +27,9 @@ install(DIRECTORY python/fusec DESTINATION ${CMAKE_INSTALL_LIBDIR}/python COMPON
 
 install(TARGETS fusec RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 if(FUSEC_LINK_MLIR_DYLIB)
-  install(TARGETS fusec-opt fusec-lsp-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  # For those who extend fusec: installed where they were built.
+  install(TARGETS fusec-opt fusec-lsp-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+    COMPONENT tools OPTIONAL)
 else()
   # One program that looks at its name (tools/fusec/fusec.cpp).
   install(CODE "foreach(name fusec-opt fusec-lsp-server)

@@ -49,7 +49,7 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# The newest NVRTC in the given folders.
+# The newest of the given files that is an NVRTC.
 find_nvrtc() {
   local file
   for file in $(ls -d "$@" 2>/dev/null | sort -rV); do
@@ -61,10 +61,24 @@ find_nvrtc() {
 # NVRTC compiles kernels without a GPU. Without it everything else works.
 setup_nvrtc() {
   [ -n "${FUSEC_NVRTC:-}" ] && return 0
-  if find_nvrtc /usr/local/cuda*/lib64/libnvrtc.so.* >/dev/null ||
-    ldconfig -p 2>/dev/null | grep -q libnvrtc.so; then
+  local toolkit file loader
+  # The loader's list as a whole: grep -q would end ldconfig early, which
+  # pipefail takes for failure.
+  loader=$(ldconfig -p 2>/dev/null || true)
+  case $loader in
+  *libnvrtc.so.*)
+    say "using the NVRTC of the loader's path"
     return 0
-  fi
+    ;;
+  esac
+  for toolkit in ${CUDA_HOME:+"$CUDA_HOME"} ${CUDA_PATH:+"$CUDA_PATH"} \
+    $(ls -d /usr/local/cuda* /opt/cuda 2>/dev/null | sort -rV); do
+    if file=$(find_nvrtc "$toolkit"/{lib64,lib,targets/*/lib}/libnvrtc.so.*); then
+      say "using the NVRTC of a CUDA toolkit: $file"
+      export FUSEC_NVRTC=$file
+      return 0
+    fi
+  done
   local folder=$root/build/nvrtc pattern='nvidia/*/lib/libnvrtc.so.*'
   if ! find_nvrtc "$folder"/$pattern >/dev/null; then
     say "no CUDA toolkit: getting NVRTC (nvidia-cuda-nvrtc) from PyPI into build/nvrtc"
@@ -118,8 +132,20 @@ build() {
   say "built"
 }
 
-# Every fiftieth line of ninja's progress, and all that is not progress.
+# All that is not progress, and ninja's progress: written over on a terminal,
+# else one line every twenty seconds.
 build_progress() {
-  awk '/^\[[0-9]+\/[0-9]+\]/ { last = $0; if (++n % 50 == 0) print; fflush(); next }
-       { if (last) print last; last = ""; print; fflush() }'
+  local terminal=0
+  [ -t 1 ] && terminal=1
+  awk -v terminal=$terminal '
+    BEGIN { shown = systime() }
+    /^\[[0-9]+\/[0-9]+\]/ {
+      last = $0
+      if (terminal) printf "\r\033[K%.78s", $0
+      else if (systime() - shown >= 20) { print; shown = systime(); last = "" }
+      fflush(); next
+    }
+    { if (terminal && last) printf "\r\033[K"; else if (last) print last
+      last = ""; print; fflush() }
+    END { if (terminal && last) print "" }'
 }

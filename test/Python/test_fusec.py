@@ -62,7 +62,7 @@ class WithoutNumPy(unittest.TestCase):
         b = fusec.GraphBuilder()
         x = b.input("x", "f32", (3, 2))
         with self.assertRaisesRegex(ZeroDivisionError, "division"):
-            b.scan(lambda sum, slice: 1 / 0, [], [x])
+            b.scan(lambda slice: 1 / 0, [], [x])
         with self.assertRaisesRegex(fusec.GraphError, r"\(scan\).*no value"):
             b.finish()
         b = fusec.GraphBuilder()
@@ -83,14 +83,15 @@ class WithoutNumPy(unittest.TestCase):
             fusec.configure(log=lambda level, text: lines.append((level, text)),
                             log_level="info", cache=False)
             fusec.compile(fusec.Graph.from_mlir(RELU), target="host")
-            self.assertEqual([level for level, _ in lines], ["info"])
-            self.assertIn("compiled", lines[0][1])
+            self.assertEqual({level for level, _ in lines}, {"info"})
+            self.assertIn("compiled", " ".join(text for _, text in lines))
             with self.assertRaisesRegex(fusec.InvalidArgument, "off, warning"):
                 fusec.configure(log_level="loud")
         finally:
             fusec.configure()
+        count = len(lines)
         fusec.compile(fusec.Graph.from_mlir(RELU), target="host")
-        self.assertEqual(len(lines), 1)
+        self.assertEqual(len(lines), count)
 
     def test_kernels_and_plan(self):
         program = fusec.compile(fusec.Graph.from_mlir(RELU), target="cuda",

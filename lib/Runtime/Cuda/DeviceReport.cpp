@@ -92,9 +92,12 @@ DeviceReport fusec::runtime::deviceReport(const NvrtcSearch &search) {
   DeviceReport report;
   if (Error error = queryAll(report))
     report.driverError = llvm::toString(std::move(error));
-  auto nvrtc = Nvrtc::open(search);
+  std::string tried;
+  auto nvrtc = Nvrtc::open(search, &tried);
   if (!nvrtc) {
     report.nvrtcError = llvm::toString(nvrtc.takeError());
+    if (!tried.empty())
+      report.nvrtcError += "; tried:" + tried;
     return report;
   }
   report.nvrtcPath = (*nvrtc)->path();

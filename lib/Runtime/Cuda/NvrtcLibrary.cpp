@@ -5,7 +5,8 @@
 // library wins wherever it lies:
 //
 //   1. libnvrtc.so.N as the loader finds it,
-//   2. libnvrtc.so.N in the toolkits under /usr/local,
+//   2. libnvrtc.so.N in the toolkits that CUDA_HOME and CUDA_PATH name and
+//      those under /usr/local and in /opt/cuda,
 //   3. libnvrtc.so.N in the caller's folders and their nvidia/*/lib,
 //
 // then the unversioned name. FUSEC_NVRTC, if set, is the only candidate.
@@ -43,11 +44,23 @@ static std::vector<std::string> subfolders(const std::string &parent,
   return found;
 }
 
+// Where a CUDA toolkit may be: what the environment says, then /usr/local.
+static std::vector<std::string> toolkits() {
+  std::vector<std::string> found;
+  for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *value = std::getenv(name); value && *value)
+      found.push_back(value);
+  llvm::append_range(found, subfolders("/usr/local", "cuda"));
+  found.push_back("/opt/cuda");
+  return found;
+}
+
 static std::vector<std::string> foldersToSearch(const NvrtcSearch &search) {
   std::vector<std::string> folders;
   if (search.systemPlaces)
-    for (const std::string &toolkit : subfolders("/usr/local", "cuda"))
-      folders.push_back(toolkit + "/lib64");
+    for (const std::string &toolkit : toolkits())
+      for (const char *place : {"/lib64", "/targets/x86_64-linux/lib", "/lib"})
+        folders.push_back(toolkit + place);
   for (const std::string &folder : search.directories) {
     folders.push_back(folder);
     for (const std::string &package : subfolders(folder + "/nvidia", ""))
@@ -153,16 +166,25 @@ int Nvrtc::minorVersion() const { return impl->minor; }
 const std::string &Nvrtc::path() const { return impl->path; }
 llvm::ArrayRef<int> Nvrtc::architectures() const { return impl->architectures; }
 
-Expected<std::shared_ptr<const Nvrtc>> Nvrtc::open(const NvrtcSearch &search) {
-  std::string tried;
-  for (const std::string &name : candidates(search)) {
+Expected<std::shared_ptr<const Nvrtc>> Nvrtc::open(const NvrtcSearch &search,
+                                                   std::string *tried) {
+  std::string reasons, last;
+  std::vector<std::string> names = candidates(search);
+  for (const std::string &name : names) {
     auto impl = std::make_unique<Impl>();
     Error error = openOne(*impl, name, search.maxMajor);
     if (!error)
       return std::shared_ptr<const Nvrtc>(new Nvrtc(std::move(impl)));
-    tried += "\n  " + name + ": " + llvm::toString(std::move(error));
+    last = name + ": " + llvm::toString(std::move(error));
+    reasons += "\n  " + last;
   }
+  if (tried)
+    *tried = reasons;
+  if (const char *forced = std::getenv("FUSEC_NVRTC"); forced && *forced)
+    return llvm::createStringError(
+        "cannot open NVRTC, which FUSEC_NVRTC names: %s", last.c_str());
   return llvm::createStringError(
-      "cannot open NVRTC; set FUSEC_NVRTC to the path of libnvrtc.so; tried:%s",
-      tried.empty() ? " nothing, no such file found" : tried.c_str());
+      "cannot open NVRTC; set FUSEC_NVRTC to the path of libnvrtc.so, or "
+      "install it with a CUDA toolkit (fusec devices lists where it was looked "
+      "for)");
 }

@@ -283,7 +283,8 @@ TEST_F(NvrtcTest, AVersionLimitIsKept) {
   search.maxMajor = nvrtc->majorVersion();
   EXPECT_EQ(text(Nvrtc::open(search)), "");
   search.maxMajor = 10;
-  EXPECT_TRUE(contains(text(Nvrtc::open(search)), "cannot open NVRTC"));
+  std::string tried;
+  EXPECT_TRUE(contains(text(Nvrtc::open(search, &tried)), "cannot open NVRTC"));
 }
 
 TEST(NvrtcSearch, AMissingLibraryIsAnError) {
@@ -292,7 +293,7 @@ TEST(NvrtcSearch, AMissingLibraryIsAnError) {
   search.directories = {"/nonexistent"};
   std::string error = text(Nvrtc::open(search));
   EXPECT_TRUE(contains(error, "cannot open NVRTC; set FUSEC_NVRTC"));
-  EXPECT_TRUE(contains(error, "no such file found"));
+  EXPECT_FALSE(contains(error, "\n")) << error;
 }
 
 TEST(NvrtcSearch, TheEnvironmentIsTheOnlyPlace) {

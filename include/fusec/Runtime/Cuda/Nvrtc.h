@@ -14,7 +14,7 @@ namespace fusec::runtime {
 /// Where to look for NVRTC. The environment variable FUSEC_NVRTC, if set, is
 /// the path of the library and the only place.
 struct NvrtcSearch {
-  /// Looked into besides the loader's path and /usr/local/cuda*: each itself
+  /// Looked into besides the loader's path and CUDA toolkits: each itself
   /// and, as in a Python site-packages folder, its nvidia/*/lib.
   std::vector<std::string> directories = {};
   /// The highest major version to accept, for example that of the driver; 0
@@ -27,9 +27,10 @@ struct NvrtcSearch {
 /// The opened library. Immutable and thread-safe; never unloaded.
 class Nvrtc {
 public:
-  /// Opens the newest library found; the error lists what was tried.
+  /// Opens the newest library found. The error is one sentence with the remedy;
+  /// `tried`, if given, then gets a line with the reason for each file.
   static llvm::Expected<std::shared_ptr<const Nvrtc>>
-  open(const NvrtcSearch &search = {});
+  open(const NvrtcSearch &search = {}, std::string *tried = nullptr);
   ~Nvrtc();
 
   /// 13 and 0 for CUDA 13.0.

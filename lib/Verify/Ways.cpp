@@ -84,8 +84,7 @@ verify::runWay(const session::Model &model, const Way &way,
   std::vector<HostTensor> tensors;
   for (auto [spec, data] : llvm::zip(model.outputs, *results))
     tensors.push_back(
-        {spec.dtype, spec.shape,
-         std::make_shared<std::vector<std::byte>>(std::move(data))});
+        {spec.dtype, spec.shape, std::make_shared<Bytes>(std::move(data))});
   return tensors;
 }
 

@@ -41,6 +41,9 @@ public:
   const std::byte &operator[](size_t i) const { return seen[i]; }
   operator llvm::ArrayRef<std::byte>() const { return seen; }
 
+  /// Whether the contents are equal.
+  bool operator==(const Bytes &other) const { return seen == other.seen; }
+
   /// For writing; bytes of somebody else are copied first.
   std::byte *mutableData() {
     if (own.size() != seen.size()) {

@@ -95,7 +95,7 @@ llvm::Expected<Results> fusec::bugs::runBug(const BugCase &bug,
         HostTensor::create(spec.dtype, spec.shape);
     if (!tensor)
       return tensor.takeError();
-    *tensor->bytes = std::move(data);
+    tensor->bytes = std::make_shared<Bytes>(std::move(data));
     results.emplace(spec.name, std::move(*tensor));
   }
   return results;

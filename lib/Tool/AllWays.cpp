@@ -10,6 +10,7 @@
 #include "Inputs.h"
 #include "Progress.h"
 #include "Report.h"
+#include "fusec/Verify/NetBounds.h"
 #include "fusec/Verify/Ways.h"
 #include "llvm/Support/Format.h"
 #include <chrono>
@@ -88,7 +89,7 @@ static llvm::Expected<Subject> prepareSubject(const Arguments &arguments) {
   llvm::Expected<std::vector<HostTensor>> inputs = makeInputs(*model, *files);
   if (!inputs)
     return inputs.takeError();
-  auto bounds = reference::evaluateBounds(model->function(), *inputs);
+  auto bounds = verify::boundsOfNet(*model, *inputs);
   if (!bounds)
     return withCode(ExitCode::Unsupported, bounds.takeError());
   Subject subject{std::move(*model), std::move(*inputs), std::move(*bounds)};

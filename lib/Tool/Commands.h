@@ -16,6 +16,7 @@ CommandSpec devicesCommand();
 CommandSpec explainCommand();
 CommandSpec fuzzCommand();
 CommandSpec infoCommand();
+CommandSpec reduceCommand();
 CommandSpec runCommand();
 CommandSpec verifyCommand();
 

@@ -13,10 +13,10 @@ using namespace fusec::tool;
 using llvm::StringRef;
 
 std::vector<CommandSpec> fusec::tool::allCommands() {
-  return {compileCommand(),   runCommand(),     verifyCommand(),
-          explainCommand(),   benchCommand(),   fuzzCommand(),
-          infoCommand(),      devicesCommand(), cacheCommand(),
-          completionCommand()};
+  return {compileCommand(), runCommand(),       verifyCommand(),
+          explainCommand(), benchCommand(),     fuzzCommand(),
+          reduceCommand(),  infoCommand(),      devicesCommand(),
+          cacheCommand(),   completionCommand()};
 }
 
 static void printMainHelp(llvm::raw_ostream &os) {

@@ -7,6 +7,7 @@
 #include "Prepare.h"
 #include "Progress.h"
 #include "fusec/Support/Npy.h"
+#include "fusec/Verify/NetBounds.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,6 +24,30 @@ static llvm::Error writeOutputs(llvm::StringRef folder,
             (folder + "/output_" + llvm::Twine(i) + ".npy").str(), output))
       return withCode(ExitCode::Usage, std::move(error));
   return llvm::Error::success();
+}
+
+/// How each output of the first or second target leaves the bounds of the
+/// graph; empty where it does not. Nothing if there are no bounds: --rtol,
+/// --atol or --steps are given, or they would take too long.
+static std::optional<std::vector<std::string>> judgeByBounds(
+    const Arguments &arguments, Model &model, llvm::ArrayRef<HostTensor> inputs,
+    llvm::ArrayRef<HostTensor> first, llvm::ArrayRef<HostTensor> second) {
+  if (arguments.has("rtol") || arguments.has("atol") || arguments.has("steps"))
+    return std::nullopt;
+  auto bounds = verify::boundsOfNet(model, inputs);
+  if (!bounds) {
+    llvm::consumeError(bounds.takeError());
+    return std::nullopt;
+  }
+  std::vector<std::string> verdicts;
+  for (auto [bound, a, b] : llvm::zip(*bounds, first, second)) {
+    std::string wrong = deviationOf(bound, a).first;
+    if (wrong.empty())
+      if (wrong = deviationOf(bound, b).first; !wrong.empty())
+        wrong = arguments.value("against").str() + ": " + wrong;
+    verdicts.push_back(wrong);
+  }
+  return verdicts;
 }
 
 /// Runs the model on a second target too, prints its outputs and compares.
@@ -53,11 +78,18 @@ static llvm::Expected<bool> runAgainst(const Arguments &arguments,
   if (!expected)
     return expected.takeError();
   bool json = arguments.has("json"), ok = true;
+  llvm::Expected<Model> again = prepared.file->load(prepared.bindings);
+  if (!again)
+    return again.takeError();
+  auto verdicts =
+      judgeByBounds(arguments, *again, prepared.inputs, outputs, *expected);
   Array rows;
-  for (auto [spec, fact, want, have] :
-       llvm::zip((*session)->model().outputs, facts, *expected, outputs)) {
+  for (auto [i, spec, fact, want, have] : llvm::enumerate(
+           (*session)->model().outputs, facts, *expected, outputs)) {
     Difference difference =
         compare(want, have, tolerance->of(spec.dtype, fact));
+    if (verdicts)
+      difference.first = (*verdicts)[i];
     ok &= difference.ok();
     if (json) {
       rows.push_back(Object{{"name", jsonText(spec.name)},

@@ -21,7 +21,8 @@ def table(rows, peers):
         fusec = row["contenders"].get("fusec", {})
         line = [row["case"]]
         if "floor_us" in row:
-            line += [f"{row['floor_us']:.1f}", f"{row['aim_us']:.1f}"]
+            aim = row.get("aim_us")
+            line += [f"{row['floor_us']:.1f}", f"{aim:.1f}" if aim else "-"]
         else:
             line += ["-", "-"]
         if "median_us" in fusec:

@@ -22,6 +22,10 @@ using namespace fusec::analysis;
 static constexpr double kContractionTile = 128;
 /// Fraction of peak that a tensor-core loop sustains.
 static constexpr double kTensorEfficiency = 0.7;
+/// The same on sm_90a where an operand is computed on its way, so that neither
+/// wgmma nor the copy engine can be used: 104 TFLOP/s
+/// (benchmarks/results/2026-11-29-gemm-mma-sync.md).
+static constexpr double kComputedEfficiency = 0.1;
 
 double CostEstimate::total() const {
   return launchTime + std::max({memoryTime, instructionTime, tensorTime});
@@ -72,6 +76,28 @@ static double evaluations(const RegionForm &form, AffineMap map) {
   return count;
 }
 
+/// Whether what is read at `map` feeds the contraction of `form`.
+static bool isInPrologue(const RegionForm &form, AffineMap map) {
+  return !map || usesDimIn(map, form.parallel.size(),
+                           form.parallel.size() + form.reduced.size());
+}
+
+/// Whether an operand of the matrix product of `form` would be copied but for
+/// arithmetic on it. Convolutions gather their image anyway.
+static bool computesOperand(FactTable &facts, const RegionForm &form) {
+  if (!isa_and_nonnull<graph::ContractOp>(form.hero()))
+    return false;
+  return llvm::any_of(form.ops, [&](Operation *op) {
+    const OpFacts *fact = facts.get(op);
+    auto placed = form.placements.find(op);
+    return fact && fact->opClass == OpClass::Inlined &&
+           fact->role == graph::FusionRole::elementwise &&
+           placed != form.placements.end() &&
+           llvm::any_of(placed->second.reads,
+                        [&](AffineMap map) { return isInPrologue(form, map); });
+  });
+}
+
 /// Instructions of one op in `form`.
 static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
   if (fact.opClass != OpClass::Inlined) {
@@ -83,10 +109,8 @@ static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
     return pointCount(fact.loops) * fact.cost * form.haloRatio;
   double total = 0;
   for (AffineMap map : it->second.reads) {
-    if (Operation *hero = form.hero()) {
-      bool inPrologue =
-          !map || usesDimIn(map, form.parallel.size(),
-                            form.parallel.size() + form.reduced.size());
+    if (form.hero()) {
+      bool inPrologue = isInPrologue(form, map);
       // Once per output tile along each parallel axis that the read ignores.
       double count = 1;
       for (auto [i, size] : llvm::enumerate(form.spine())) {
@@ -99,7 +123,6 @@ static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
         else if (!isReduced)
           count *= pointCount(size);
       }
-      (void)hero;
       total += count;
     } else {
       total += evaluations(form, map);
@@ -174,6 +197,8 @@ CostEstimate CostModel::estimate(FactTable &facts,
   for (const RegionOutput &output : form.outputs)
     written += tensorBytes(output.value.getType());
   CostEstimate result = fromTotals(read, written, instructions, flops);
+  if (target.computeCapability == 90 && computesOperand(facts, form))
+    result.tensorTime *= kTensorEfficiency / kComputedEfficiency;
   if (form.kind == KernelKind::Row)
     priceRows(result, facts, form, target);
   return result;

@@ -255,7 +255,25 @@ static std::string fileOf(const Nvrtc &nvrtc) {
 }
 
 // The layout of a Python wheel: a folder with nvidia/*/lib.
+/// FUSEC_NVRTC is not set while this lives: set, it is the only place.
+class WithoutForcedNvrtc {
+public:
+  WithoutForcedNvrtc() {
+    if (const char *value = std::getenv("FUSEC_NVRTC"))
+      saved = value;
+    unsetenv("FUSEC_NVRTC");
+  }
+  ~WithoutForcedNvrtc() {
+    if (saved)
+      setenv("FUSEC_NVRTC", saved->c_str(), 1);
+  }
+
+private:
+  std::optional<std::string> saved;
+};
+
 TEST_F(NvrtcTest, IsFoundInASitePackagesFolder) {
+  WithoutForcedNvrtc anywhere;
   llvm::SmallString<128> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("fusec", folder));
   std::string site = folder.str().str(), lib = site + "/nvidia/cu/lib";
@@ -288,6 +306,7 @@ TEST_F(NvrtcTest, AVersionLimitIsKept) {
 }
 
 TEST(NvrtcSearch, AMissingLibraryIsAnError) {
+  WithoutForcedNvrtc anywhere;
   NvrtcSearch search;
   search.systemPlaces = false;
   search.directories = {"/nonexistent"};

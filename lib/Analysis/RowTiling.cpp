@@ -234,7 +234,8 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams) {
   if (streams) {
     result.columnWarps = kSplitWarps;
   } else if (result.lanes == 32) {
-    while (result.columnWarps * 32 < kMaxThreads &&
+    // A launch that is shared may have fewer threads than this region alone.
+    while (result.columnWarps * 32 < (threads ? threads : kMaxThreads) &&
            columns > result.columnWarps * 32 * kWantedElements)
       result.columnWarps *= 2;
   }

@@ -189,7 +189,10 @@ LogicalResult Emitter::emitArith(Operation *op) {
       .Case<arith::TruncFOp>([&](auto) {
         if (fromType.isF64())
           return define(op, "from_f64<" + to + ">(" + arg(0) + ")");
-        return define(op, "from_f32<" + to + ">(" + arg(0) + ")");
+        // Of a narrow type the widening is exact: rounded once.
+        bool isNarrow = fromType.getIntOrFloatBitWidth() < 32;
+        std::string wide = isNarrow ? "to_f32(" + arg(0) + ")" : arg(0);
+        return define(op, "from_f32<" + to + ">(" + wide + ")");
       })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) {
         bool isSigned = isa<arith::SIToFPOp>(op);

@@ -92,10 +92,12 @@ TileExtent analysis::extentOf(AffineExpr expr, ArrayRef<TileExtent> loops,
     result.low += factor * (factor < 0 ? part.high : part.low);
     result.high += factor * (factor < 0 ? part.low : part.high);
   }
-  // A range without a tile dim that leaves the axis reads padding there.
+  // A range without a tile dim that leaves the axis reads padding there. One
+  // point stays where all of it is padding: no box is empty.
   if (!result.dim) {
-    result.low = std::max<int64_t>(result.low, 0);
-    result.high = std::min<int64_t>(result.high, assumed(size) - 1);
+    int64_t last = std::max<int64_t>(assumed(size) - 1, 0);
+    result.low = std::clamp<int64_t>(result.low, 0, last);
+    result.high = std::clamp<int64_t>(result.high, result.low, last);
   }
   return result;
 }
@@ -294,7 +296,10 @@ bool RegionBuilder::collectBoxes() {
     SmallVector<StagedValue> staged = stagedValues(form);
     std::optional<SmallVector<int64_t>> tile = chooseStencilTile(form, staged);
     if (!tile)
-      return refuse({RefusalReason::SharedMemoryTooSmall, widest, {}, {},
+      return refuse({RefusalReason::SharedMemoryTooSmall,
+                     widest,
+                     {},
+                     {},
                      static_cast<double>(bestBytes)});
     form.tile = *tile;
     bestRatio = recomputation(solver, *tile);
@@ -302,7 +307,10 @@ bool RegionBuilder::collectBoxes() {
     for (const StagedValue &value : staged)
       bestBytes += value.bytes(*tile);
   } else if (bestBytes > limits.sharedBytes) {
-    return refuse({RefusalReason::SharedMemoryTooSmall, widest, {}, {},
+    return refuse({RefusalReason::SharedMemoryTooSmall,
+                   widest,
+                   {},
+                   {},
                    static_cast<double>(bestBytes)});
   }
   form.haloRatio = single ? 1 : bestRatio;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "AllWays.h"
 #include "ChildProcess.h"
-#include "Inputs.h"
+#include "Prepare.h"
 #include "Progress.h"
 #include "Report.h"
 #include "fusec/Verify/NetBounds.h"
@@ -25,7 +25,7 @@ using verify::Way;
 
 namespace {
 /// A graph, its inputs and what its outputs may be.
-struct Subject {
+struct Judged {
   Model model;
   std::vector<HostTensor> inputs;
   std::vector<reference::Bounds> bounds;
@@ -49,7 +49,7 @@ struct Row {
 // Preparing
 //===----------------------------------------------------------------------===//
 
-static void measureBounds(Subject &subject) {
+static void measureBounds(Judged &subject) {
   int64_t elements = 0, unknown = 0;
   for (const reference::Bounds &bounds : subject.bounds) {
     double widest = 0, largest = 0;
@@ -71,28 +71,15 @@ static void measureBounds(Subject &subject) {
     subject.unknown = double(unknown) / double(elements);
 }
 
-static llvm::Expected<Subject> prepareSubject(const Arguments &arguments) {
-  llvm::Expected<Bindings> bindings = parseBindings(arguments);
-  if (!bindings)
-    return bindings.takeError();
-  llvm::Expected<InputFiles> files = parseInputs(arguments);
-  if (!files)
-    return files.takeError();
-  llvm::Expected<ModelFile> file = ModelFile::open(arguments.positionals[0]);
-  if (!file)
-    return file.takeError();
-  if (llvm::Error error = bindShapes(*file, *files, *bindings))
-    return error;
-  llvm::Expected<Model> model = file->load(*bindings);
-  if (!model)
-    return model.takeError();
-  llvm::Expected<std::vector<HostTensor>> inputs = makeInputs(*model, *files);
-  if (!inputs)
-    return inputs.takeError();
-  auto bounds = verify::boundsOfNet(*model, *inputs);
+static llvm::Expected<Judged> prepareJudged(const Arguments &arguments) {
+  llvm::Expected<Subject> read = readSubject(arguments);
+  if (!read)
+    return read.takeError();
+  auto bounds = verify::boundsOfNet(read->model, read->inputs);
   if (!bounds)
     return withCode(ExitCode::Unsupported, bounds.takeError());
-  Subject subject{std::move(*model), std::move(*inputs), std::move(*bounds)};
+  Judged subject{std::move(read->model), std::move(read->inputs),
+                 std::move(*bounds)};
   measureBounds(subject);
   return subject;
 }
@@ -139,7 +126,7 @@ static std::string toLine(const verify::Judgement &judgement) {
 
 /// In a child: way number `index` of `target`.
 static verify::Judgement runWayNumber(const Arguments &arguments,
-                                      const Subject &subject, StringRef target,
+                                      const Judged &subject, StringRef target,
                                       size_t index) {
   auto opened =
       openTarget(target, arguments.value("arch"), kernelCache(arguments), true);
@@ -170,7 +157,7 @@ static void readLine(StringRef line, Row &row) {
 }
 
 static llvm::Expected<Row> runRow(const Arguments &arguments,
-                                  const Subject &subject, StringRef target,
+                                  const Judged &subject, StringRef target,
                                   size_t index, const Way &way, double limit) {
   Row row;
   row.way = way.name();
@@ -249,7 +236,7 @@ fusec::tool::verifyAllWays(const Arguments &arguments) {
     return targets.takeError();
   Progress progress(arguments);
   progress.show("bounds");
-  llvm::Expected<Subject> subject = prepareSubject(arguments);
+  llvm::Expected<Judged> subject = prepareJudged(arguments);
   progress.clear();
   if (!subject)
     return subject.takeError();

@@ -8,7 +8,7 @@ using namespace fusec;
 using namespace fusec::tool;
 using llvm::json::Object;
 
-llvm::Expected<Prepared> fusec::tool::prepare(const Arguments &arguments) {
+llvm::Expected<Subject> fusec::tool::readSubject(const Arguments &arguments) {
   llvm::Expected<Bindings> bindings = parseBindings(arguments);
   if (!bindings)
     return bindings.takeError();
@@ -23,13 +23,21 @@ llvm::Expected<Prepared> fusec::tool::prepare(const Arguments &arguments) {
   llvm::Expected<Model> model = file->load(*bindings);
   if (!model)
     return model.takeError();
-  Prepared result;
-  result.file = std::make_unique<ModelFile>(std::move(*file));
-  result.bindings = std::move(*bindings);
   llvm::Expected<std::vector<HostTensor>> inputs = makeInputs(*model, *files);
   if (!inputs)
     return inputs.takeError();
-  result.inputs = std::move(*inputs);
+  return Subject{std::make_unique<ModelFile>(std::move(*file)),
+                 std::move(*bindings), std::move(*model), std::move(*inputs)};
+}
+
+llvm::Expected<Prepared> fusec::tool::prepare(const Arguments &arguments) {
+  llvm::Expected<Subject> subject = readSubject(arguments);
+  if (!subject)
+    return subject.takeError();
+  Prepared result;
+  result.file = std::move(subject->file);
+  result.bindings = std::move(subject->bindings);
+  result.inputs = std::move(subject->inputs);
   llvm::Expected<Target> target =
       openTarget(arguments.value("target"), arguments.value("arch"),
                  kernelCache(arguments), arguments.has("quiet"));
@@ -38,7 +46,7 @@ llvm::Expected<Prepared> fusec::tool::prepare(const Arguments &arguments) {
   auto options = parseCompileOptions(arguments, target->info);
   if (!options)
     return options.takeError();
-  auto session = Session::create(std::move(*model), *target, *options);
+  auto session = Session::create(std::move(subject->model), *target, *options);
   if (!session)
     return session.takeError();
   result.session = std::move(*session);

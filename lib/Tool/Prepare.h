@@ -8,6 +8,19 @@
 
 namespace fusec::tool {
 
+/// A graph and what it is run on.
+struct Subject {
+  /// The file, from which the graph can be loaded again with `bindings`.
+  std::unique_ptr<ModelFile> file;
+  Bindings bindings;
+  Model model;
+  std::vector<HostTensor> inputs;
+};
+
+/// Reads the graph that the first positional argument names, and its inputs
+/// (--shape, --dim, --input, --inputs, --seed).
+llvm::Expected<Subject> readSubject(const Arguments &arguments);
+
 /// What `run` and `bench` do first.
 struct Prepared {
   std::unique_ptr<ModelFile> file;

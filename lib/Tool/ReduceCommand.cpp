@@ -7,6 +7,7 @@
 #include "ChildProcess.h"
 #include "Commands.h"
 #include "Inputs.h"
+#include "Prepare.h"
 #include "Progress.h"
 #include "Report.h"
 #include "SaveCase.h"
@@ -126,24 +127,10 @@ static bool fails(const Wanted &wanted, const fuzz::Case &subject) {
 
 /// The graph and inputs of the command line.
 static llvm::Expected<fuzz::Case> readCase(const Arguments &arguments) {
-  llvm::Expected<Bindings> bindings = parseBindings(arguments);
-  if (!bindings)
-    return bindings.takeError();
-  llvm::Expected<InputFiles> files = parseInputs(arguments);
-  if (!files)
-    return files.takeError();
-  llvm::Expected<ModelFile> file = ModelFile::open(arguments.positionals[0]);
-  if (!file)
-    return file.takeError();
-  if (llvm::Error error = bindShapes(*file, *files, *bindings))
-    return error;
-  llvm::Expected<Model> model = file->load(*bindings);
-  if (!model)
-    return model.takeError();
-  llvm::Expected<std::vector<HostTensor>> inputs = makeInputs(*model, *files);
-  if (!inputs)
-    return inputs.takeError();
-  return fuzz::Case{std::move(*model), std::move(*inputs)};
+  llvm::Expected<Subject> subject = readSubject(arguments);
+  if (!subject)
+    return subject.takeError();
+  return fuzz::Case{std::move(subject->model), std::move(subject->inputs)};
 }
 
 /// Leaves out each optional pass by itself: without the one at fault the case

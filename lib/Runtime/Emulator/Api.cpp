@@ -67,6 +67,7 @@ const FusecEmuApi &emulator::api() {
     made.registers = Forward<&Worker::registers>::call;
     made.elect = Forward<&Worker::elect>::call;
     made.barrierArrive = Forward<&Worker::barrierArrive>::call;
+    made.barrierReduce = Forward<&Worker::barrierReduce>::call;
     made.stmatrix = Forward<&Worker::stmatrix>::call;
     made.wgmmaFence = Forward<&Worker::wgmmaFence>::call;
     made.wgmma = Forward<&Worker::wgmma>::call;

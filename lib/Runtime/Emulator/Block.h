@@ -168,6 +168,8 @@ struct LaneData {
 
 struct NamedBarrier {
   int32_t expected = 0;
+  /// Those who have arrived take part in a bar.red.
+  bool reduces = false;
   uint32_t arrived = 0;
   llvm::SmallVector<uint32_t, 0> waiting; // by `number`
   llvm::SmallVector<uint32_t, 0> members; // by `inCluster`, those that went on

@@ -124,6 +124,7 @@ public:
   void registers(int32_t count, bool more, int32_t line);
   bool elect(int32_t line);
   void barrierArrive(int32_t id, int32_t threads, int32_t line);
+  void barrierReduce(int32_t id, int32_t threads, int32_t line);
   void stmatrix(FusecEmuShared at, const uint32_t *r, int32_t tiles,
                 bool transposed, int32_t line);
   void wgmmaFence(int32_t line);
@@ -170,7 +171,9 @@ private:
   void endQuantum();
 
   // Barriers (WorkerBarrier.cpp).
-  NamedBarrier &enterBarrier(int32_t id, int32_t threads, int32_t line);
+  NamedBarrier &enterBarrier(int32_t id, int32_t wanted, bool reduces,
+                             int32_t line);
+  void waitAt(NamedBarrier &barrier, int32_t wanted);
   void reportStuckThreads();
   void reportDeadlock();
 

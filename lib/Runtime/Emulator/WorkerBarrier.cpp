@@ -12,7 +12,8 @@ using llvm::formatv;
 //===-- Barriers ----------------------------------------------------------===//
 
 /// Checks the arguments of a barrier and adds the thread to it.
-NamedBarrier &Worker::enterBarrier(int32_t id, int32_t wanted, int32_t line) {
+NamedBarrier &Worker::enterBarrier(int32_t id, int32_t wanted, bool reduces,
+                                   int32_t line) {
   step(line);
   bool named = wanted != -1;
   if (named && (id < 1 || id >= static_cast<int32_t>(kNamedBarriers)))
@@ -31,6 +32,11 @@ NamedBarrier &Worker::enterBarrier(int32_t id, int32_t wanted, int32_t line) {
     fatal(EmulatorFault::DivergentBarrier, line,
           formatv("barrier {0} for {1} threads, but others wait there for {2}",
                   id, expected, barrier.expected));
+  if (barrier.arrived != 0 && barrier.reduces != reduces)
+    fatal(EmulatorFault::DivergentBarrier, line,
+          formatv("barrier {0}: bar_token is undefined beside bar_named and "
+                  "bar_named_arrive",
+                  id));
   // bar.sync is one instruction for a warp: its threads arrive together.
   int32_t &warpLine = barrier.lineOfWarp[me.ids.warp];
   if (warpLine != 0 && warpLine != line)
@@ -40,6 +46,7 @@ NamedBarrier &Worker::enterBarrier(int32_t id, int32_t wanted, int32_t line) {
                   id, warpLine));
   warpLine = line;
   barrier.expected = expected;
+  barrier.reduces = reduces;
   ++barrier.arrived;
   me.barrier = id;
   if (named)
@@ -57,7 +64,14 @@ static void wakeAll(NamedBarrier &barrier, uint32_t but,
 }
 
 void Worker::barrier(int32_t id, int32_t wanted, int32_t line) {
-  NamedBarrier &barrier = enterBarrier(id, wanted, line);
+  waitAt(enterBarrier(id, wanted, /*reduces=*/false, line), wanted);
+}
+
+void Worker::barrierReduce(int32_t id, int32_t wanted, int32_t line) {
+  waitAt(enterBarrier(id, wanted, /*reduces=*/true, line), wanted);
+}
+
+void Worker::waitAt(NamedBarrier &barrier, int32_t wanted) {
   EmuThread &me = thread();
   if (static_cast<int32_t>(barrier.arrived) < barrier.expected) {
     barrier.waiting.push_back(me.number);
@@ -74,7 +88,7 @@ void Worker::barrier(int32_t id, int32_t wanted, int32_t line) {
 void Worker::barrierArrive(int32_t id, int32_t wanted, int32_t line) {
   if (wanted == -1)
     wanted = 0; // refused below
-  NamedBarrier &barrier = enterBarrier(id, wanted, line);
+  NamedBarrier &barrier = enterBarrier(id, wanted, /*reduces=*/false, line);
   if (static_cast<int32_t>(barrier.arrived) < barrier.expected)
     return;
   clocks().join(barrier.members);

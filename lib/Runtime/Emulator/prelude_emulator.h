@@ -189,6 +189,7 @@ struct FusecEmuApi {
   void (*registers)(i32 count, bool more, i32 line);
   bool (*elect)(i32 line);
   void (*barrierArrive)(i32 id, i32 threads, i32 line);
+  void (*barrierReduce)(i32 id, i32 threads, i32 line);
   void (*stmatrix)(FusecEmuShared at, const u32 *r, i32 tiles, bool transposed,
                    i32 line);
   void (*wgmmaFence)(i32 line);

@@ -242,7 +242,7 @@ FUSEC_DEVICE void bar_named_arrive(i32 id, i32 threads, FUSEC_DETAIL_LINE) {
   fusec_emu->barrierArrive(id, threads, line);
 }
 FUSEC_DEVICE u32 bar_token(i32 id, i32 threads, FUSEC_DETAIL_LINE) {
-  fusec_emu->barrier(id, threads, line);
+  fusec_emu->barrierReduce(id, threads, line);
   return 0;
 }
 template <i32 N>

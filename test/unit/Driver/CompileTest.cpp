@@ -143,6 +143,16 @@ TEST(Compile, CastsBetweenNarrowFloats) {
               .str());
 }
 
+// Along the second axis the window lies in the padding alone.
+TEST(Compile, WindowsOverPaddingAlone) {
+  checkGraph(R"(func.func @f(%a: tensor<2x1x3x1xf16>, %b: tensor<1x2xf16>) -> tensor<2x3x2x1x1xf32> {
+    %0 = graph.broadcast %a [0, 1, 2, 3] : tensor<2x1x3x1xf16> -> tensor<2x5x3x1x1xf16>
+    %1 = graph.broadcast %b [1, 2] : tensor<1x2xf16> -> tensor<3x5x2x3x2xf16>
+    %2 = graph.convolution %0, %1 strides [1, 3, 1] dilations [1, 1, 3] low [0, 3, 2] high [0, 1, 1] dims [0, 1, 2, 3, 4] x [0, 1, 2, 3, 4] -> [0, 1, 2, 3, 4] groups = 1 : tensor<2x5x3x1x1xf16>, tensor<3x5x2x3x2xf16> -> tensor<2x3x2x1x1xf32>
+    return %2 : tensor<2x3x2x1x1xf32>
+  })");
+}
+
 // A long row that is split by itself shares a launch, where it is not and has
 // fewer threads than it would like.
 TEST(Compile, LongRowInASharedLaunch) {

@@ -80,6 +80,10 @@ private:
   }
 };
 
+/// Merged and separate kernels must agree in every bit (`sameBitsApart`). The
+/// evaluator, which sums in f64, is the coarse check that no column is another
+/// one's, which would be off by whole units: `relative` of a value, and 200
+/// times that where large terms cancel.
 DifferentialOptions exactly(double relative) {
   DifferentialOptions options;
   options.tolerance = {relative, relative * 200};

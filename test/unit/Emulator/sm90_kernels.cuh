@@ -244,7 +244,8 @@ FUSEC_KERNEL(k_stmatrix, 32)(const u32 *in, u16 *out) {
 }
 FUSEC_EXPORT(k_stmatrix)
 
-// Warps 0 and 1 write without waiting, warps 2 and 3 read.
+// Warps 0 and 1 write without waiting, warps 2 and 3 read; then these meet at
+// a token of their own.
 FUSEC_KERNEL(k_named, 128)(i32 *out) {
   FUSEC_SHARED(i32, s, 64);
   u32 v[2] = {3u, 5u};
@@ -252,7 +253,8 @@ FUSEC_KERNEL(k_named, 128)(i32 *out) {
     sts(s, tid(), 7 * tid());
     bar_named_arrive(3, 128);
   } else {
-    pin(v, bar_token(3, 128));
+    bar_named(3, 128);
+    pin(v, bar_token(4, 64));
     st1(out, tid() - 64, lds(s, tid() - 64) + (i32)(v[0] + v[1]));
   }
 }

@@ -491,6 +491,8 @@ FUSEC_DEVICE void bar_named_arrive(i32 id, i32 threads) {
 }
 /// bar_named with a result, always 0, that the compiler cannot know: what
 /// `pin`s it cannot be moved above the barrier, or above a release before it.
+/// All threads of the group call it: beside bar_named or bar_named_arrive at
+/// the same barrier it is undefined (PTX), and an illegal instruction on H200.
 FUSEC_DEVICE u32 bar_token(i32 id, i32 threads) {
   u32 r;
   asm volatile("{\n\t.reg .pred p, q;\n\tsetp.ne.u32 p, 0, 0;\n\t"

@@ -3,7 +3,7 @@
 //
 // One tile.contract: what feeds the hero goes into the operand holes, what
 // uses it into the epilogue. Contractions that the skeleton does not compute
-// (integers, f64) or computes badly (few rows or columns: the operand is read
+// (integers of more than 8 bits, f64) or computes badly (few rows or columns: the operand is read
 // once and memory is the bound) get the schedules of other regions.
 //===----------------------------------------------------------------------===//
 #include "ContractionHoles.h"
@@ -33,9 +33,52 @@ static bool allowsTf32(Operation *hero) {
   return false;
 }
 
-/// The main loop whose element type holds both operands' elements exactly;
-/// nothing if there is none.
-static std::optional<GemmKind> gemmKind(Operation *hero) {
+/// The 8-bit integer type that has all elements of `value`, looking through
+/// conversions that keep them and through movement; null if there is none.
+static IntegerType byteType(Value value) {
+  bool wasUnsigned = false;
+  while (true) {
+    auto type = dyn_cast<IntegerType>(
+        cast<RankedTensorType>(value.getType()).getElementType());
+    if (!type || type.getWidth() < 8)
+      return {};
+    // A wider unsigned type does not have the negative numbers of i8.
+    if (type.getWidth() == 8)
+      return type.isUnsigned() || !wasUnsigned ? type : IntegerType();
+    wasUnsigned |= type.isUnsigned();
+    Operation *op = value.getDefiningOp();
+    if (!isa_and_nonnull<graph::CastOp, graph::ReshapeOp, graph::TransposeOp,
+                         graph::BroadcastOp, graph::SliceOp>(op))
+      return {};
+    value = op->getOperand(0);
+  }
+}
+
+/// The integer main loop for `hero`, whose sums are modulo 2^32; longer results
+/// need sums that cannot reach that.
+static std::optional<GemmKind> integerKind(Operation *hero, int64_t k) {
+  constexpr int64_t kLongestSum = ((int64_t(1) << 31) - 1) / (255 * 255);
+  IntegerType lhs = byteType(hero->getOperand(0));
+  IntegerType rhs = byteType(hero->getOperand(1));
+  auto result = dyn_cast<IntegerType>(
+      cast<RankedTensorType>(hero->getResult(0).getType()).getElementType());
+  if (!lhs || !rhs || !result || (result.getWidth() > 32 && k > kLongestSum))
+    return std::nullopt;
+  if (lhs.isUnsigned())
+    return rhs.isUnsigned() ? GemmKind::U8 : GemmKind::U8I8;
+  return rhs.isUnsigned() ? GemmKind::I8U8 : GemmKind::I8;
+}
+
+/// The same with the operands exchanged.
+static GemmKind exchanged(GemmKind kind) {
+  if (kind == GemmKind::I8U8)
+    return GemmKind::U8I8;
+  return kind == GemmKind::U8I8 ? GemmKind::I8U8 : kind;
+}
+
+/// The main loop of floats whose element type holds both operands' elements
+/// exactly; nothing if there is none.
+static std::optional<GemmKind> floatKind(Operation *hero) {
   auto elementOf = [&](unsigned i) {
     return cast<RankedTensorType>(hero->getOperand(i).getType())
         .getElementType();
@@ -70,6 +113,11 @@ static Type elementType(GemmKind kind, MLIRContext *context) {
   case GemmKind::TF32:
   case GemmKind::F32:
     return Float32Type::get(context);
+  case GemmKind::I8:
+  case GemmKind::I8U8:
+  case GemmKind::U8I8:
+  case GemmKind::U8:
+    return IntegerType::get(context, 8);
   }
   llvm_unreachable("covered switch");
 }
@@ -136,10 +184,16 @@ static tile::KernelOp buildKernel(KernelBuilder &kb, GemmKind kind,
 FailureOr<tile::KernelOp>
 graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   analysis::FactTable facts;
-  std::optional<GemmKind> kind = gemmKind(kb.form.hero());
   std::optional<ContractionShape> shape = contractionShape(facts, kb.form);
-  if (!kind || !shape)
+  if (!shape)
     return schedulePointwise(kb);
+  std::optional<GemmKind> kind = floatKind(kb.form.hero());
+  if (!kind)
+    kind = integerKind(kb.form.hero(), shape->extent(shape->k));
+  if (!kind)
+    return schedulePointwise(kb);
+  if (shape->lhsOperand == 1)
+    kind = exchanged(*kind);
   int64_t m = shape->extent(shape->m), n = shape->extent(shape->n);
   int64_t k = shape->extent(shape->k);
   bool fits = std::max({m, n, k}) <= kMaxExtent &&

@@ -100,23 +100,39 @@ static tile::LoadOp plainLoad(Value value, Type element) {
   SmallVector<Value> conditions;
   while (true) {
     if (auto select = value.getDefiningOp<arith::SelectOp>();
-        select && matchPattern(select.getFalseValue(), m_AnyZeroFloat())) {
+        select && (matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
+                   matchPattern(select.getFalseValue(), m_Zero()))) {
       conditions.push_back(select.getCondition());
       value = select.getTrueValue();
-    } else if (auto wide = value.getDefiningOp<arith::ExtFOp>()) {
-      value = wide.getIn();
+    } else if (Operation *op = value.getDefiningOp();
+               isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(
+                   op)) {
+      value = op->getOperand(0);
     } else {
       break;
     }
   }
   auto load = value.getDefiningOp<tile::LoadOp>();
-  if (!load || !load.getMask() ||
-      cast<MemRefType>(load.getBuffer().getType()).getElementType() != element)
+  if (!load || !load.getMask())
+    return {};
+  // Integers may differ in sign.
+  Type stored = cast<MemRefType>(load.getBuffer().getType()).getElementType();
+  if (stored != element && !(element.isInteger() && stored.isInteger(8)))
     return {};
   for (Value condition : conditions)
     if (!implies(load.getMask(), condition))
       return {};
   return load;
+}
+
+/// `value`, which the hero reads, as an element of shared memory.
+Value HoleBuilder::narrow(ElementBuilder &eb, Value value) {
+  unsigned width = getElementTypeOrSelf(value).getIntOrFloatBitWidth();
+  if (width == element.getIntOrFloatBitWidth())
+    return value;
+  if (element.isInteger())
+    return eb.make<arith::TruncIOp>(eb.type(element), value);
+  return eb.make<arith::TruncFOp>(eb.type(element), value);
 }
 
 tile::LoadOp HoleBuilder::fillOperand(tile::ContractOp op, bool isLhs,
@@ -163,8 +179,7 @@ tile::LoadOp HoleBuilder::fillOperand(tile::ContractOp op, bool isLhs,
   if (load) {
     value = load;
   } else {
-    if (!element.isF32())
-      value = eb.make<arith::TruncFOp>(eb.type(element), value);
+    value = narrow(eb, value);
     value = eb.select(inside, value, eb.zero(element));
   }
   tile::YieldOp::create(kb.builder, kb.loc, value);
@@ -210,7 +225,9 @@ void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs) {
   int64_t group = 128 / element.getIntOrFloatBitWidth();
   (isLhs ? op.setLhsVector(best.width) : op.setRhsVector(best.width));
   (isLhs ? op.setLhsOuter(isOuter) : op.setRhsOuter(isOuter));
-  if (!best.isCopy || best.width != group) {
+  // Nothing turns bytes on their way from memory to the tensor cores.
+  bool isTurned = isOuter && element.isInteger();
+  if (!best.isCopy || best.width != group || isTurned) {
     fillOperand(op, isLhs, Yield::Elements);
     return;
   }
@@ -232,6 +249,18 @@ void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs) {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
+/// The hero's result from a sum of the main loop. Integers of other widths have
+/// the same value modulo their own range.
+Value HoleBuilder::finish(ElementBuilder &eb, graph::ReductionOpInterface hero,
+                          Value sum) {
+  Type state = hero.getStateTypes()[0];
+  if (element.isInteger() && state.getIntOrFloatBitWidth() > 32)
+    sum = eb.make<arith::ExtSIOp>(eb.type(state), sum);
+  else if (element.isInteger() && state.getIntOrFloatBitWidth() < 32)
+    sum = eb.make<arith::TruncIOp>(eb.type(state), sum);
+  return hero.buildFinish(eb, sum, 0);
+}
+
 void HoleBuilder::buildEpilogue(tile::ContractOp op) {
   OpBuilder::InsertionGuard guard(kb.builder);
   constexpr int64_t kColumns = 8;
@@ -245,7 +274,11 @@ void HoleBuilder::buildEpilogue(tile::ContractOp op) {
   emitter.buffers = kb.emitter.buffers;
   emitter.setCarrier(carrier);
   ElementBuilder eb = emitter.elements();
-  Value sum = block.addArgument(eb.type(kb.builder.getF32Type()), kb.loc);
+  auto hero = cast<graph::ReductionOpInterface>(kb.form.hero());
+  Type sumType = kb.builder.getF32Type();
+  if (element.isInteger())
+    sumType = kb.builder.getI32Type();
+  Value sum = block.addArgument(eb.type(sumType), kb.loc);
   Value n = kb.axisTile(carrier, 0, block.getArgument(2));
   int64_t columns = shape.extent(shape.n);
   Value mask;
@@ -256,10 +289,8 @@ void HoleBuilder::buildEpilogue(tile::ContractOp op) {
       spineIndex(emitter, {{shape.batch, splat(carrier, block.getArgument(0))},
                            {shape.m, splat(carrier, block.getArgument(1))},
                            {shape.n, n}});
-  auto hero = cast<graph::ReductionOpInterface>(kb.form.hero());
   emitter.staged = [&](Value value, ValueRange) {
-    return value.getDefiningOp() == hero ? hero.buildFinish(eb, sum, 0)
-                                         : Value();
+    return value.getDefiningOp() == hero ? finish(eb, hero, sum) : Value();
   };
   for (auto [i, output] : llvm::enumerate(kb.form.outputs)) {
     SmallVector<Value> index = eb.apply(output.index, spine);

@@ -45,6 +45,9 @@ private:
   llvm::SmallVector<mlir::Value> spineIndex(
       RegionEmitter &emitter,
       llvm::ArrayRef<std::pair<llvm::ArrayRef<unsigned>, mlir::Value>> linear);
+  mlir::Value narrow(graph::ElementBuilder &eb, mlir::Value value);
+  mlir::Value finish(graph::ElementBuilder &eb,
+                     graph::ReductionOpInterface hero, mlir::Value sum);
   mlir::Value splat(mlir::RankedTensorType carrier, mlir::Value scalar);
   mlir::RankedTensorType registers(int64_t count);
 

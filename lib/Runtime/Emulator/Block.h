@@ -160,7 +160,7 @@ struct EmuThread {
 /// What a lane brings to a warp function.
 struct LaneData {
   uint64_t value;
-  float *d;
+  void *d;
   const uint32_t *a, *b;
   uint32_t *r;
   FusecEmuShared at;

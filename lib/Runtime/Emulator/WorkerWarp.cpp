@@ -116,10 +116,11 @@ uint32_t Worker::vote(bool predicate, int32_t line) {
 //===-- Tensor cores ------------------------------------------------------===//
 
 namespace {
-/// The operands of one m16n8 product, at most 16 deep.
+/// The operands of one m16n8 product, at most 32 deep. Sums of 8-bit integers
+/// are exact in f64, too.
 struct Tile {
-  double a[16][16];
-  double b[16][8];
+  double a[16][32];
+  double b[32][8];
 };
 } // namespace
 
@@ -157,30 +158,64 @@ static void gather32(const LaneData *lanes, Tile &tile) {
   }
 }
 
-/// d += a * b: products and their sum in f64, then one rounding.
-static void multiply(const LaneData *lanes, const Tile &tile, uint32_t depth) {
+static double byteOf(uint32_t word, uint32_t place, bool isUnsigned) {
+  auto bits = static_cast<uint8_t>(word >> (8 * place));
+  return isUnsigned ? double(bits) : double(static_cast<int8_t>(bits));
+}
+
+// As for 16 bits, with four elements of k a word.
+static void gather8(const LaneData *lanes, bool isUnsignedA, bool isUnsignedB,
+                    Tile &tile) {
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    uint32_t g = lane / 4, t = lane % 4;
+    for (uint32_t r = 0; r < 4; ++r)
+      for (uint32_t h = 0; h < 4; ++h)
+        tile.a[g + r % 2 * 8][t * 4 + r / 2 * 16 + h] =
+            byteOf(lanes[lane].a[r], h, isUnsignedA);
+    for (uint32_t r = 0; r < 2; ++r)
+      for (uint32_t h = 0; h < 4; ++h)
+        tile.b[t * 4 + r * 16 + h][g] =
+            byteOf(lanes[lane].b[r], h, isUnsignedB);
+  }
+}
+
+/// d += a * b: products and their sum in f64, then one rounding to f32, or
+/// modulo 2^32.
+static void multiply(const LaneData *lanes, const Tile &tile, uint32_t depth,
+                     bool isInteger) {
   for (uint32_t lane = 0; lane < kWarpSize; ++lane)
     for (uint32_t r = 0; r < 4; ++r) {
       uint32_t row = lane / 4 + r / 2 * 8, column = lane % 4 * 2 + r % 2;
       double sum = 0;
       for (uint32_t k = 0; k < depth; ++k)
         sum += tile.a[row][k] * tile.b[k][column];
-      lanes[lane].d[r] = static_cast<float>(lanes[lane].d[r] + sum);
+      if (isInteger) {
+        auto *d = static_cast<uint32_t *>(lanes[lane].d);
+        d[r] += static_cast<uint32_t>(static_cast<int64_t>(sum));
+      } else {
+        auto *d = static_cast<float *>(lanes[lane].d);
+        d[r] = static_cast<float>(d[r] + sum);
+      }
     }
 }
 
-void Worker::mma(int32_t kind, float *d, const uint32_t *a, const uint32_t *b,
+void Worker::mma(int32_t kind, void *d, const uint32_t *a, const uint32_t *b,
                  int32_t line) {
   LaneData mine = {};
   mine.d = d, mine.a = a, mine.b = b;
   wantFullWarp("an mma", line);
   meet(Wait::Mma, mine, line, [&](const LaneData *lanes) {
     Tile tile;
-    if (kind == FusecMmaTF32)
+    bool isInteger = kind >= FusecMmaI8;
+    if (isInteger)
+      gather8(lanes, kind == FusecMmaU8I8 || kind == FusecMmaU8,
+              kind == FusecMmaI8U8 || kind == FusecMmaU8, tile);
+    else if (kind == FusecMmaTF32)
       gather32(lanes, tile);
     else
       gather16(lanes, kind == FusecMmaF16 ? FusecF16 : FusecBF16, tile);
-    multiply(lanes, tile, kind == FusecMmaTF32 ? 8 : 16);
+    uint32_t depth = isInteger ? 32 : kind == FusecMmaTF32 ? 8 : 16;
+    multiply(lanes, tile, depth, isInteger);
   });
 }
 

@@ -83,7 +83,15 @@ enum FusecEmuNumber {
   FusecF32,
   FusecF64
 };
-enum FusecEmuMma { FusecMmaF16, FusecMmaBF16, FusecMmaTF32 };
+enum FusecEmuMma {
+  FusecMmaF16,
+  FusecMmaBF16,
+  FusecMmaTF32,
+  FusecMmaI8,
+  FusecMmaI8U8,
+  FusecMmaU8I8,
+  FusecMmaU8
+};
 enum FusecEmuArrival {
   FusecArrive,
   FusecArriveExpect,
@@ -148,7 +156,7 @@ struct FusecEmuApi {
   u32 (*vote)(bool predicate, i32 line);
   u64 (*atomic)(i32 op, i32 type, u64 base, i64 offset, u64 a, u64 b, i32 line);
   void (*fence)(i32 line);
-  void (*mma)(i32 kind, f32 *d, const u32 *a, const u32 *b, i32 line);
+  void (*mma)(i32 kind, void *d, const u32 *a, const u32 *b, i32 line);
   void (*ldmatrix)(u32 *r, i32 tiles, bool transposed, FusecEmuShared at,
                    i32 line);
   void (*cpAsync)(FusecEmuShared at, u64 base, i64 offset, u32 bytes, bool pred,
@@ -752,18 +760,19 @@ FUSEC_DEVICE u32 ticket(i32 *p, I off, u32 n, FUSEC_DETAIL_LINE) {
 
 //===-- Tensor cores and asynchronous copies ------------------------------===//
 
-FUSEC_DEVICE void mma_f16(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2],
-                          FUSEC_DETAIL_LINE) {
-  fusec_emu->mma(FusecMmaF16, d, a, b, line);
-}
-FUSEC_DEVICE void mma_bf16(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2],
-                           FUSEC_DETAIL_LINE) {
-  fusec_emu->mma(FusecMmaBF16, d, a, b, line);
-}
-FUSEC_DEVICE void mma_tf32(f32 (&d)[4], const u32 (&a)[4], const u32 (&b)[2],
-                           FUSEC_DETAIL_LINE) {
-  fusec_emu->mma(FusecMmaTF32, d, a, b, line);
-}
+#define FUSEC_DETAIL_MMA(name, kind, type)                                     \
+  FUSEC_DEVICE void name(type(&d)[4], const u32(&a)[4], const u32(&b)[2],      \
+                         FUSEC_DETAIL_LINE) {                                  \
+    fusec_emu->mma(kind, d, a, b, line);                                       \
+  }
+FUSEC_DETAIL_MMA(mma_f16, FusecMmaF16, f32)
+FUSEC_DETAIL_MMA(mma_bf16, FusecMmaBF16, f32)
+FUSEC_DETAIL_MMA(mma_tf32, FusecMmaTF32, f32)
+FUSEC_DETAIL_MMA(mma_i8, FusecMmaI8, i32)
+FUSEC_DETAIL_MMA(mma_i8u8, FusecMmaI8U8, i32)
+FUSEC_DETAIL_MMA(mma_u8i8, FusecMmaU8I8, i32)
+FUSEC_DETAIL_MMA(mma_u8, FusecMmaU8, i32)
+#undef FUSEC_DETAIL_MMA
 template <class T>
 FUSEC_DEVICE void ldmatrix_x4(u32 (&r)[4], FusecShared<T> s, i32 i,
                               FUSEC_DETAIL_LINE) {

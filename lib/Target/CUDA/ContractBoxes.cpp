@@ -47,7 +47,9 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
   Value base = isLhs ? op.getLhsBase() : op.getRhsBase();
   result.argument = cast<BlockArgument>(base).getArgNumber();
   runtime::TensorMapArg &map = result.map;
-  map.dtype = config.kind == GemmKind::F16 ? DType::F16 : DType::BF16;
+  map.dtype = isInteger(config.kind)          ? DType::U8
+              : config.kind == GemmKind::F16 ? DType::F16
+                                             : DType::BF16;
   map.swizzle = 128;
   map.l2Promotion = 256;
   auto add = [&](int64_t size, int64_t box, int64_t stride) {

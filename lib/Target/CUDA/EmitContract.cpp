@@ -135,8 +135,10 @@ static void bindRow(Emitter &emitter, const HoleSplit &split) {
 
 LogicalResult HoleWriter::writeSource(char side, Block &hole,
                                       const HoleSplit &split, Value base) {
-  os << "  FUSEC_METHOD " << pointerType(base) << "base" << side
-     << "() const { return " << members[base] << "; }\n"
+  // The buffer's elements may differ in sign.
+  std::string pointer = "const " + kernel.typeName(op.getElementType()) + " *";
+  os << "  FUSEC_METHOD " << pointer << "base" << side << "() const { return ("
+     << pointer << ")" << members[base] << "; }\n"
      << "  FUSEC_METHOD GemmSource source" << side << "(const Row" << side
      << " &row, i32 k) const {\n";
   Emitter emitter = function();
@@ -202,8 +204,9 @@ LogicalResult HoleWriter::writeOperand(char side, Region &hole, Value base,
 }
 
 LogicalResult HoleWriter::writeEpilogue(Block &hole) {
-  os << "  FUSEC_METHOD void epilogue(i32 b, i32 m, i32 n, const f32 (&acc)[8],"
-        " i32 valid) const {\n";
+  os << "  FUSEC_METHOD void epilogue(i32 b, i32 m, i32 n, const "
+     << (isInteger(config.kind) ? "i32" : "f32")
+     << " (&acc)[8], i32 valid) const {\n";
   Emitter emitter = function();
   static const char *const kNames[] = {"b", "m", "n"};
   for (unsigned i = 0; i < 3; ++i)

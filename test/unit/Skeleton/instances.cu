@@ -18,7 +18,7 @@
     using A = TestOperand<T, accessA, orderA, vectorA>;                        \
     using B = TestOperand<T, accessB, orderB, vectorB>;                        \
     TestHoles<T, A, B> holes{                                                  \
-        {pa, sa, m, k}, {pb, sb, n, k}, bias, scale, out, copy, m, n};         \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};         \
     gemm<config>(holes, m, n, k, batch);                                       \
   }
 
@@ -52,7 +52,31 @@ INSTANCE(fma_kn, 1, Fma, f32, Async, AlongK, 4, Async, AlongOuter, 4)
 INSTANCE(fma_gather, 1, Fma, f32, Computed, AlongK, 1, Computed, AlongOuter, 1)
 INSTANCE(fma_small_nk, 4, FmaSmall, f32, Async, AlongK, 4, Async, AlongK, 4)
 
+#define SUMS(name, blocks, config, accessA, orderA, vectorA, accessB, orderB,  \
+             vectorB)                                                          \
+  FUSEC_KERNEL_MIN(name, config::kThreads, blocks)                             \
+  (const i8 *pa, const i8 *pb, i32 *out, i32 m, i32 n, i32 k, i32 batch,       \
+   TestStrides sa, TestStrides sb) {                                           \
+    using A = TestOperand<i8, accessA, orderA, vectorA>;                       \
+    using B = TestOperand<i8, accessB, orderB, vectorB>;                       \
+    TestSums<A, B> holes{                                                      \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
+    gemm<config>(holes, m, n, k, batch);                                       \
+  }
+
+using Bytes = GemmConfig<GemmKind::I8, 128, 128, 128, 2, 2, 3, 8>;
+using BytesSmall = GemmConfig<GemmKind::U8, 64, 64, 64, 2, 2, 4, 8>;
+using BytesGather = GemmConfig<GemmKind::U8I8, 128, 128, 64, 2, 4, 3, 8>;
+using BytesGatherSmall = GemmConfig<GemmKind::I8U8, 64, 64, 64, 2, 2, 3, 8>;
+SUMS(bytes_kk, 2, Bytes, Async, AlongK, 16, Async, AlongK, 16)
+SUMS(bytes_small, 4, BytesSmall, Async, AlongK, 16, Async, AlongK, 16)
+SUMS(bytes_turned, 1, BytesGather, Async, AlongK, 16, Computed, AlongOuter, 16)
+SUMS(bytes_gather, 2, BytesGatherSmall, Computed, AlongK, 1, Computed,
+     AlongOuter, 1)
+
 #ifdef FUSEC_SM90
+using GroupBytes = GemmWgmmaConfig<GemmKind::I8, 2, 256, 4, 8, 1, 2>;
+TEST_SUMS_SM90(group_bytes, GroupBytes, Tensor, AlongK, 16, Tensor, AlongK, 16)
 using GroupWide = GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 2>;
 using GroupSquare = GemmWgmmaConfig<GemmKind::BF16, 2, 128, 6, 8, 1, 1>;
 using GroupFlat = GemmWgmmaConfig<GemmKind::BF16, 1, 128, 4, 8, 2, 1>;

@@ -8,6 +8,14 @@
 // for sm_80 and sm_90a.
 //===----------------------------------------------------------------------===//
 
+template <class T>
+FUSEC_DEVICE T testZero() {
+  if constexpr (sizeof(T) == 1)
+    return 0;
+  else
+    return from_f32<T>(0.0f);
+}
+
 /// Element strides of one operand: batch, outer (m or n), k.
 struct TestStrides {
   i32 batch, outer, k;
@@ -43,13 +51,14 @@ struct TestOperand {
       i32 oi = Order == GemmOrder::KContiguous ? 0 : i;
       v[i] = ldm1(p, row.offset + oi * strides.outer + ki * strides.k,
                   row.offset >= 0 && row.outer + oi < outer && ki < k,
-                  from_f32<T>(0.0f));
+                  testZero<T>());
     }
   }
 };
 
+/// The operand holes.
 template <class T, class A, class B>
-struct TestHoles {
+struct TestOperands {
   static constexpr GemmAccess kAccessA = A::kAccess;
   static constexpr GemmAccess kAccessB = B::kAccess;
   static constexpr GemmOrder kOrderA = A::kOrder;
@@ -64,11 +73,6 @@ struct TestHoles {
 #endif
   A a;
   B b;
-  const f32 *bias;  // [n]
-  const f32 *scale; // [m]
-  T *out;           // [batch, m, n]: gelu(x + bias)
-  f32 *copy;        // [batch, m, n]: x * scale
-  i32 m, n;
 
   FUSEC_METHOD RowA prepareA(i32 batch, i32 row) const {
     return a.prepare(batch, row);
@@ -92,6 +96,28 @@ struct TestHoles {
   FUSEC_METHOD void valuesB(const RowB &row, i32 k, T (&v)[V]) const {
     b.values(row, k, v);
   }
+};
+
+/// Sums of 8-bit integers as they are.
+template <class A, class B>
+struct TestSums : TestOperands<i8, A, B> {
+  i32 *out; // [batch, m, n]
+  i32 m, n;
+  FUSEC_METHOD void epilogue(i32 batch, i32 row, i32 column, const i32 (&v)[8],
+                             i32 valid) const {
+    FUSEC_UNROLL
+    for (i32 i = 0; i < 8; ++i)
+      stm1(out, (i64(batch) * m + row) * n + column + i, v[i], i < valid);
+  }
+};
+
+template <class T, class A, class B>
+struct TestHoles : TestOperands<T, A, B> {
+  const f32 *bias;  // [n]
+  const f32 *scale; // [m]
+  T *out;           // [batch, m, n]: gelu(x + bias)
+  f32 *copy;        // [batch, m, n]: x * scale
+  i32 m, n;
 
   FUSEC_METHOD void epilogue(i32 batch, i32 row, i32 column, const f32 (&v)[8],
                              i32 valid) const {
@@ -134,7 +160,7 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
     using A = TestOperand<T, accessA, orderA, vectorA>;                        \
     using B = TestOperand<T, accessB, orderB, vectorB>;                        \
     TestHoles<T, A, B> holes{                                                  \
-        {pa, sa, m, k}, {pb, sb, n, k}, bias, scale, out, copy, m, n};         \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};         \
     gemm<config>(holes, m, n, k, batch);                                       \
   }                                                                            \
   FUSEC_EXPORT(name)
@@ -151,7 +177,36 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
     using A = TestOperand<T, accessA, orderA, vectorA>;                        \
     using B = TestOperand<T, accessB, orderB, vectorB>;                        \
     TestHoles<T, A, B> holes{                                                  \
-        {pa, sa, m, k}, {pb, sb, n, k}, bias, scale, out, copy, m, n};         \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};         \
+    gemm_wgmma<config>(holes, mapA, mapB, m, n, k, batch);                     \
+  }                                                                            \
+  FUSEC_EXPORT(name)
+
+/// 8-bit integers with an i32 result.
+#define TEST_SUMS(name, config, accessA, orderA, vectorA, accessB, orderB,     \
+                  vectorB)                                                     \
+  FUSEC_KERNEL(name, config::kThreads)                                         \
+  (const i8 *pa, const i8 *pb, i32 *out, i32 m, i32 n, i32 k, i32 batch,       \
+   TestStrides sa, TestStrides sb) {                                           \
+    using A = TestOperand<i8, accessA, orderA, vectorA>;                       \
+    using B = TestOperand<i8, accessB, orderB, vectorB>;                       \
+    TestSums<A, B> holes{                                                      \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
+    gemm<config>(holes, m, n, k, batch);                                       \
+  }                                                                            \
+  FUSEC_EXPORT(name)
+
+#define TEST_SUMS_SM90(name, config, accessA, orderA, vectorA, accessB,        \
+                       orderB, vectorB)                                        \
+  FUSEC_KERNEL_CLUSTER(name, config::kThreads, config::kBlocks,                \
+                       config::kCluster)                                       \
+  (const i8 *pa, const i8 *pb, i32 *out, i32 m, i32 n, i32 k, i32 batch,       \
+   TestStrides sa, TestStrides sb, FUSEC_TENSOR_MAP(mapA),                     \
+   FUSEC_TENSOR_MAP(mapB)) {                                                   \
+    using A = TestOperand<i8, accessA, orderA, vectorA>;                       \
+    using B = TestOperand<i8, accessB, orderB, vectorB>;                       \
+    TestSums<A, B> holes{                                                      \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
     gemm_wgmma<config>(holes, mapA, mapB, m, n, k, batch);                     \
   }                                                                            \
   FUSEC_EXPORT(name)

@@ -16,7 +16,10 @@
 namespace fusec::cuda {
 
 /// What the main loop computes with; the device headers' enum of that name.
-enum class GemmKind : uint8_t { F16, BF16, TF32, F32 };
+enum class GemmKind : uint8_t { F16, BF16, TF32, F32, I8, I8U8, U8I8, U8 };
+
+/// 8-bit integers in, 32-bit sums out.
+inline bool isInteger(GemmKind kind) { return kind >= GemmKind::I8; }
 
 /// The main loops: every warp copies and multiplies (gemm_mma.cuh,
 /// gemm_fma.cuh), or warpgroups with roles on sm_90a (gemm_wgmma.cuh).

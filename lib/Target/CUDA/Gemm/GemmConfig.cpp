@@ -60,6 +60,32 @@ constexpr Candidate kHalfComputed[] = {
     {64, 64, 32, 2, 2, 1, 4, 4, 69, 0.7},
     {32, 64, 32, 2, 2, 1, 4, 4, 54, 0.7},
 };
+// 8-bit integers: twice the elements in the same bytes and time. Rates are the
+// 16-bit ones doubled, not measured one by one.
+constexpr Candidate kByteCluster[] = {
+    {128, 256, 128, 8, 1, 1, 4, 1, 1600, 1},
+    {128, 128, 128, 8, 1, 1, 6, 1, 1080, 1},
+};
+constexpr Candidate kByteWarpgroup[] = {
+    {128, 256, 128, 8, 1, 1, 4, 1, 1280, 1},
+    {128, 192, 128, 8, 1, 1, 5, 1, 1220, 1},
+    {128, 128, 128, 8, 1, 1, 6, 1, 1040, 1},
+    {64, 128, 128, 4, 1, 1, 4, 2, 1080, 0.7},
+    {64, 64, 128, 4, 1, 1, 6, 2, 800, 0.7},
+};
+constexpr Candidate kByte[] = {
+    {128, 128, 128, 2, 2, 1, 3, 2, 764, 0.8},
+    {128, 128, 64, 2, 2, 1, 4, 2, 738, 0.8},
+    {64, 128, 128, 2, 2, 1, 3, 3, 690, 0.73},
+    {64, 64, 128, 2, 2, 1, 3, 4, 598, 0.7},
+    {64, 64, 64, 2, 2, 1, 4, 4, 572, 0.7},
+    {32, 64, 64, 2, 2, 1, 4, 6, 406, 0.67},
+};
+constexpr Candidate kByteComputed[] = {
+    {128, 128, 64, 2, 4, 1, 3, 1, 150, 1},
+    {64, 64, 64, 2, 2, 1, 3, 2, 100, 0.8},
+    {32, 64, 64, 2, 2, 1, 3, 3, 80, 0.7},
+};
 constexpr Candidate kTf32[] = {
     {128, 128, 32, 2, 2, 1, 3, 2, 175, 0.8},
     {128, 128, 16, 2, 2, 1, 4, 2, 171, 0.8},
@@ -86,6 +112,11 @@ llvm::ArrayRef<Candidate> candidates(GemmKind kind, bool computed) {
     return computed ? llvm::ArrayRef(kTf32Computed) : llvm::ArrayRef(kTf32);
   case GemmKind::F32:
     return kSingle;
+  case GemmKind::I8:
+  case GemmKind::I8U8:
+  case GemmKind::U8I8:
+  case GemmKind::U8:
+    return computed ? llvm::ArrayRef(kByteComputed) : llvm::ArrayRef(kByte);
   }
   llvm_unreachable("unknown kind");
 }
@@ -152,6 +183,8 @@ GemmMatrix GemmMatrix::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
 }
 
 int64_t GemmConfig::elementBytes() const {
+  if (isInteger(kind))
+    return 1;
   return kind == GemmKind::F16 || kind == GemmKind::BF16 ? 2 : 4;
 }
 
@@ -182,7 +215,8 @@ int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
 }
 
 std::string GemmConfig::deviceType() const {
-  static constexpr const char *names[] = {"F16", "BF16", "TF32", "F32"};
+  static constexpr const char *names[] = {"F16", "BF16", "TF32", "F32",
+                                          "I8",  "I8U8", "U8I8", "U8"};
   bool isWarpgroup = loop == GemmLoop::Warpgroup;
   std::string text = isWarpgroup ? "GemmWgmmaConfig" : "GemmConfig";
   text += std::string("<GemmKind::") + names[static_cast<unsigned>(kind)];
@@ -254,11 +288,14 @@ GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
       bestTime = time;
     }
   };
-  bool isHalf = kind == GemmKind::F16 || kind == GemmKind::BF16;
-  if (isHalf && supply == GemmSupply::Boxes && device.hasWarpgroups)
-    consider(kHalfCluster, GemmLoop::Warpgroup, 2);
-  if (isHalf && !computed && device.hasWarpgroups)
-    consider(kHalfWarpgroup, GemmLoop::Warpgroup, 1);
+  bool isByte = isInteger(kind);
+  bool isNarrow = isByte || kind == GemmKind::F16 || kind == GemmKind::BF16;
+  if (isNarrow && supply == GemmSupply::Boxes && device.hasWarpgroups)
+    consider(isByte ? kByteCluster : kHalfCluster, GemmLoop::Warpgroup, 2);
+  if (isNarrow && !computed && device.hasWarpgroups)
+    consider(isByte ? llvm::ArrayRef(kByteWarpgroup)
+                    : llvm::ArrayRef(kHalfWarpgroup),
+             GemmLoop::Warpgroup, 1);
   consider(candidates(kind, computed), GemmLoop::Warp, 1);
   return *best;
 }

@@ -15,9 +15,10 @@
 
 /// What the main loop computes with. F16, BF16: products of 16-bit elements,
 /// exact in f32, on tensor cores. TF32: f32 elements rounded to 11 significant
-/// bits, on tensor cores. F32: fused multiply-add in f32, k ascending. All
-/// accumulate in f32.
-enum class GemmKind : u8 { F16, BF16, TF32, F32 };
+/// bits, on tensor cores. F32: fused multiply-add in f32, k ascending. These
+/// accumulate in f32. The others multiply 8-bit integers on tensor cores and
+/// add modulo 2^32 in i32; the names are the types of A and B.
+enum class GemmKind : u8 { F16, BF16, TF32, F32, I8, I8U8, U8I8, U8 };
 
 /// How an operand reaches shared memory. Async: 16-byte groups copied unchanged
 /// from memory. Computed: the hole returns elements. Tensor: boxes of a tensor
@@ -36,23 +37,36 @@ struct GemmSource {
   bool valid;
 };
 
+/// Element: what shared memory and the operand holes have (for 8-bit integers
+/// i8, whatever the sign). A, B: what the products take it for. Sum: what
+/// accumulates and comes to the epilogue.
+template <class ElementType, class TypeA, class TypeB, class SumType>
+struct GemmTypesOf {
+  using Element = ElementType;
+  using A = TypeA;
+  using B = TypeB;
+  using Sum = SumType;
+};
 template <GemmKind Kind>
-struct GemmElement {
-  using Type = f32;
-};
+struct GemmTypes : GemmTypesOf<f32, f32, f32, f32> {};
 template <>
-struct GemmElement<GemmKind::F16> {
-  using Type = f16;
-};
+struct GemmTypes<GemmKind::F16> : GemmTypesOf<f16, f16, f16, f32> {};
 template <>
-struct GemmElement<GemmKind::BF16> {
-  using Type = bf16;
-};
+struct GemmTypes<GemmKind::BF16> : GemmTypesOf<bf16, bf16, bf16, f32> {};
+template <>
+struct GemmTypes<GemmKind::I8> : GemmTypesOf<i8, i8, i8, i32> {};
+template <>
+struct GemmTypes<GemmKind::I8U8> : GemmTypesOf<i8, i8, u8, i32> {};
+template <>
+struct GemmTypes<GemmKind::U8I8> : GemmTypesOf<i8, u8, i8, i32> {};
+template <>
+struct GemmTypes<GemmKind::U8> : GemmTypesOf<i8, u8, u8, i32> {};
 
 /// The position of a tile element in shared memory. A tile is kept line by
 /// line (a line: TileK elements of one row, or the outer extent at one k);
 /// 16-byte groups of a line are permuted by XOR so that the eight lines that an
-/// ldmatrix reads at once fall into different banks.
+/// ldmatrix reads at once fall into different banks. 8-bit elements are always
+/// kept along k, as nothing transposes them on their way to the tensor cores.
 template <class Element, GemmOrder Order, i32 Span>
 struct GemmLayout {
   static constexpr i32 kGroup = 16 / i32(sizeof(Element));
@@ -95,7 +109,9 @@ struct GemmLayout {
 template <GemmKind Kind, i32 TileM, i32 TileN, i32 TileK, i32 WarpsM,
           i32 WarpsN, i32 Stages, i32 GroupM, i32 WarpsK = 1>
 struct GemmConfig {
-  using Element = typename GemmElement<Kind>::Type;
+  using Types = GemmTypes<Kind>;
+  using Element = typename Types::Element;
+  using Sum = typename Types::Sum;
   static constexpr GemmKind kKind = Kind;
   static constexpr i32 kTileM = TileM;
   static constexpr i32 kTileN = TileN;

@@ -10,7 +10,7 @@
 #ifndef FUSEC_GEMM_EPILOGUE_CUH
 #define FUSEC_GEMM_EPILOGUE_CUH
 
-/// The f32 tile in shared memory. A row holds its groups of eight in two
+/// The tile of sums in shared memory. A row holds its groups of eight in two
 /// planes (first and second half of each group); groups are permuted by XOR so
 /// that neither the fragment writes (8 bytes a lane, four rows at once) nor
 /// the group reads (16 bytes a lane) share banks.
@@ -41,13 +41,13 @@ FUSEC_DEVICE void gemmEpilogue(const Holes &holes, Shared stage, GemmTile tile,
     i32 row = i / Stage::kGroups;
     i32 column = i % Stage::kGroups * 8;
     if (tile.m0 + row < m && tile.n0 + column < n) {
-      f32 v[8];
+      typename Config::Sum v[8];
       lds<4>(v, 0, stage, Stage::index(row, column));
       lds<4>(v, 4, stage, Stage::index(row, column + 4));
       FUSEC_UNROLL
       for (i32 part = 1; part < Config::kWarpsK; ++part) {
         i32 slab = part * (Config::kTileM * Config::kTileN);
-        f32 more[8];
+        typename Config::Sum more[8];
         lds<4>(more, 0, stage, slab + Stage::index(row, column));
         lds<4>(more, 4, stage, slab + Stage::index(row, column + 4));
         FUSEC_UNROLL

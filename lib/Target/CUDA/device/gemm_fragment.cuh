@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads the fragments of mma.sync from swizzled tiles. One call yields 16 outer
-// coordinates by two 16-byte groups of k (k16 for 16-bit elements, k8 for
-// 32-bit ones): the A fragment of one m16 block, or the B fragments of two n8
-// blocks. 16-bit tiles of either order and 32-bit tiles along k go through
-// ldmatrix; 32-bit tiles along the outer dimension are read word by word.
+// coordinates by two 16-byte groups of k (k32 for 8-bit elements, k16 for
+// 16-bit ones, k8 for 32-bit ones): the A fragment of one m16 block, or the B fragments of two n8
+// blocks. 8-bit tiles, which are along k, 16-bit tiles of either order and
+// 32-bit tiles along k go through ldmatrix; 32-bit tiles along the outer dimension are read word by word.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_GEMM_FRAGMENT_CUH
 #define FUSEC_GEMM_FRAGMENT_CUH
@@ -18,10 +18,13 @@ enum class GemmRole : u8 { A, B };
 template <class Config, GemmRole Role, GemmOrder Order, i32 Tile>
 struct GemmFragment {
   using Element = typename Config::Element;
-  static constexpr bool kAlongK = Order == GemmOrder::KContiguous;
+  static constexpr bool kAlongK =
+      Order == GemmOrder::KContiguous || sizeof(Element) == 1;
   static constexpr i32 kSpan = kAlongK ? Config::kTileK : Tile;
   static constexpr bool kWords = sizeof(Element) == 4 && !kAlongK;
-  using Layout = GemmLayout<Element, Order, kSpan>;
+  using Layout = GemmLayout<
+      Element, kAlongK ? GemmOrder::KContiguous : GemmOrder::OuterContiguous,
+      kSpan>;
 
   /// The lane's line within the 16 lines of a call, its group (0 or 1), and
   /// the group with the line's XOR term; lines advance by 16 between calls, so
@@ -45,13 +48,12 @@ struct GemmFragment {
   template <class Shared, class Halves>
   FUSEC_METHOD void load(u32 (&r)[4], Shared ring, Halves halves, i32 tile,
                          i32 block, i32 step) const {
-    constexpr i32 kHalves = i32(sizeof(Element)) / 2;
     if constexpr (kWords) {
       loadWords(r, ring, tile, block, step);
     } else if constexpr (kAlongK) {
       i32 at = tile + (line0 + 16 * block) * kSpan +
                ((2 * step) ^ phase) * Config::kGroup;
-      ldmatrix_x4(r, halves, at * kHalves);
+      ldmatrix_x4(r, halves, at * i32(sizeof(Element)) / 2);
     } else {
       i32 at = tile + (line0 + 16 * step) * kSpan +
                ((outer0 / Config::kGroup + 2 * block) ^ phase) * Config::kGroup;

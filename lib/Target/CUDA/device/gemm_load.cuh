@@ -79,7 +79,11 @@ struct GemmLoader {
   /// Elements of a shared-memory line and number of lines.
   static constexpr i32 kSpan = kAlongK ? Config::kTileK : Tile;
   static constexpr i32 kLines = kAlongK ? Tile : Config::kTileK;
-  using Layout = typename Config::template Layout<Side::kOrder, kSpan>;
+  /// 8-bit elements along the outer dimension are stored along k all the same.
+  static constexpr bool kTurned = sizeof(Element) == 1 && !kAlongK;
+  using Layout = typename Config::template Layout<
+      kTurned ? GemmOrder::KContiguous : Side::kOrder,
+      kTurned ? Config::kTileK : kSpan>;
 
   /// Elements of a call, calls of a line, of a tile and of a thread.
   static constexpr i32 kVector = Side::vector(Config::kGroup);
@@ -88,6 +92,7 @@ struct GemmLoader {
   static constexpr i32 kPasses =
       (kCalls + Config::kLoadThreads - 1) / Config::kLoadThreads;
   static constexpr bool kPartial = kCalls % Config::kLoadThreads != 0;
+  static_assert(!(kTurned && kAsync), "copies do not turn elements");
   static_assert(kVector >= 1 && Config::kGroup % kVector == 0 &&
                     kSpan % Config::kGroup == 0,
                 "a call moves a divisor of a 16-byte group");
@@ -148,7 +153,7 @@ struct GemmLoader {
     outer0 = outer;
     line0 = kWholeLines ? i32(u32(tid()) / u32(kPerLine)) : 0;
     along0 = i32(u32(tid()) % u32(kPerLine)) * kVector;
-    place0 = Layout::index(line0, along0);
+    place0 = kTurned ? 0 : Layout::index(line0, along0);
     if constexpr (kKeepRows) {
       FUSEC_UNROLL
       for (i32 r = 0; r < kRows; ++r)
@@ -189,8 +194,16 @@ struct GemmLoader {
     if constexpr (!kAsync) {
       FUSEC_UNROLL
       for (i32 p = 0; p < kPasses; ++p)
-        if (inside(p))
-          sts<kVector>(ring, tile + place(p), held, p * kVector);
+        if (inside(p)) {
+          if constexpr (kTurned) {
+            FUSEC_UNROLL
+            for (i32 i = 0; i < kVector; ++i)
+              sts(ring, tile + Layout::index(along(p) + i, line(p)),
+                  held[p * kVector + i]);
+          } else {
+            sts<kVector>(ring, tile + place(p), held, p * kVector);
+          }
+        }
     }
   }
 };

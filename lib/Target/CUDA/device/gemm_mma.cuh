@@ -15,16 +15,24 @@
 #ifndef FUSEC_GEMM_MMA_CUH
 #define FUSEC_GEMM_MMA_CUH
 
-/// The product of one k group, in f32.
+/// The product of one k group.
 template <GemmKind Kind>
-FUSEC_DEVICE void gemmProduct(f32 (&d)[4], const u32 (&a)[4],
-                              const u32 (&b)[2]) {
+FUSEC_DEVICE void gemmProduct(typename GemmTypes<Kind>::Sum (&d)[4],
+                              const u32 (&a)[4], const u32 (&b)[2]) {
   if constexpr (Kind == GemmKind::F16)
     mma_f16(d, a, b);
   else if constexpr (Kind == GemmKind::BF16)
     mma_bf16(d, a, b);
-  else
+  else if constexpr (Kind == GemmKind::TF32)
     mma_tf32(d, a, b);
+  else if constexpr (Kind == GemmKind::I8)
+    mma_i8(d, a, b);
+  else if constexpr (Kind == GemmKind::I8U8)
+    mma_i8u8(d, a, b);
+  else if constexpr (Kind == GemmKind::U8I8)
+    mma_u8i8(d, a, b);
+  else
+    mma_u8(d, a, b);
 }
 
 /// The accumulators of a warp and the fragments that feed them.
@@ -45,7 +53,7 @@ struct GemmWarp {
   i32 column0;
   u32 a[kBlocksM][4];
   u32 b[kBlocksN][4];
-  f32 acc[kBlocksM][2 * kBlocksN][4];
+  typename Config::Sum acc[kBlocksM][2 * kBlocksN][4];
 
   FUSEC_METHOD void begin() {
     row0 = warp() % Config::kWarpsM * kWarpM;
@@ -58,7 +66,7 @@ struct GemmWarp {
     for (i32 j = 0; j < 2 * kBlocksN; ++j)
       FUSEC_UNROLL
     for (i32 e = 0; e < 4; ++e)
-      acc[i][j][e] = 0.0f;
+      acc[i][j][e] = 0;
   }
 
   template <class Shared, class Halves>
@@ -115,7 +123,7 @@ FUSEC_DEVICE void gemm_mma(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
   static_assert(Config::kKind != GemmKind::F32, "f32 goes through gemm_fma");
   FUSEC_SHARED_DYN(Element, ring);
   FUSEC_SHARED_DYN(f16, halves);
-  FUSEC_SHARED_DYN(f32, staged);
+  FUSEC_SHARED_DYN(typename Config::Sum, staged);
 
   GemmTile tile = gemmTile<Config>(cta_x(), m, n);
   GemmPipeline<Config, Holes> pipeline;

@@ -39,7 +39,9 @@ struct GemmPanel {
 template <GemmKind Kind, i32 Consumers, i32 TileN, i32 Stages, i32 GroupM,
           i32 Blocks, i32 Cluster>
 struct GemmWgmmaConfig {
-  using Element = typename GemmElement<Kind>::Type;
+  using Types = GemmTypes<Kind>;
+  using Element = typename Types::Element;
+  using Sum = typename Types::Sum;
   static constexpr GemmKind kKind = Kind;
   static constexpr i32 kConsumers = Consumers;
   static constexpr i32 kTileM = 64 * Consumers;
@@ -61,8 +63,7 @@ struct GemmWgmmaConfig {
   /// 64 Ki, as the kernel starts with the same number for all.
   static constexpr bool kMoveRegisters = Blocks == 1 && Consumers == 2;
 
-  static_assert(Kind == GemmKind::F16 || Kind == GemmKind::BF16,
-                "wgmma takes 16-bit elements in either order");
+  static_assert(sizeof(Element) <= 2, "tf32 would have to be rounded first");
   static_assert(TileN % (64 * Cluster) == 0 && TileN <= 256,
                 "panels are 64 wide");
   static_assert(Stages >= 3, "two slots are under way");
@@ -295,15 +296,15 @@ struct GemmDescriptor {
 
 /// Hands the accumulators to the epilogue hole. Of a block of 8 columns a lane
 /// has 2 (of rows l / 4 and l / 4 + 8); four lanes exchange four blocks.
-template <class Config, class Holes, i32 R>
-FUSEC_DEVICE void gemmHandOver(const Holes &holes, const f32 (&acc)[R],
+template <class Config, class Holes, class Sum, i32 R>
+FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n) {
   i32 quad = lane() & 3;
   FUSEC_UNROLL
   for (i32 c = 0; c < Config::kTileN / 32; ++c)
     FUSEC_UNROLL
   for (i32 half = 0; half < 2; ++half) {
-    f32 v[8];
+    Sum v[8];
     FUSEC_UNROLL
     for (i32 j = 0; j < 4; ++j) {
       v[2 * j] = acc[16 * c + 4 * j + 2 * half];
@@ -316,10 +317,10 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const f32 (&acc)[R],
       if ((j & s) == 0)
         FUSEC_UNROLL
     for (i32 e = 0; e < 2; ++e) {
-      f32 low = v[2 * j + e];
-      f32 high = v[2 * (j + s) + e];
+      Sum low = v[2 * j + e];
+      Sum high = v[2 * (j + s) + e];
       bool isHigh = (quad & s) != 0;
-      f32 other = shfl_xor(isHigh ? low : high, s);
+      Sum other = shfl_xor(isHigh ? low : high, s);
       v[2 * j + e] = isHigh ? other : low;
       v[2 * (j + s) + e] = isHigh ? high : other;
     }
@@ -349,13 +350,16 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
                               FUSEC_SHARED_PTR(FusecMbarrier) full,
                               FUSEC_SHARED_PTR(FusecMbarrier) empty,
                               const GemmWork<Config> &work, i32 group) {
-  using Element = typename Config::Element;
+  using Types = typename Config::Types;
   using A = GemmDescriptor<Config, Holes::kOrderA>;
   using B = GemmDescriptor<Config, Holes::kOrderB>;
+  static_assert(sizeof(typename Config::Element) == 2 ||
+                    (A::kAlongK && B::kAlongK),
+                "wgmma takes 16-bit elements alone in either order");
   GemmTurn<Config::kStages> turn{0, 0};
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
-    f32 acc[Config::kTileN / 2];
+    typename Config::Sum acc[Config::kTileN / 2];
     i32 last = 0;
     for (i32 s = 0; s < work.steps; ++s) {
       mbar_wait(full, turn.slot, turn.parity);
@@ -365,7 +369,7 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
       wgmma_fence();
       FUSEC_UNROLL
       for (i32 i = 0; i < 4; ++i)
-        wgmma<Element, Element, !A::kAlongK, !B::kAlongK>(
+        wgmma<typename Types::A, typename Types::B, !A::kAlongK, !B::kAlongK>(
             acc, wgmma_advance(a, i * A::kStep), wgmma_advance(b, i * B::kStep),
             s > 0 || i > 0);
       wgmma_commit();
@@ -385,13 +389,14 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
 /// Zeros for the rows of A's tiles that no box brings.
 template <class Config, i32 Rows, class Ring>
 FUSEC_DEVICE void gemmClear(Ring ring) {
-  constexpr i32 kGroups = (Config::kTileM - Rows) * Config::kTileK / 8;
-  const typename Config::Element zeros[8] = {};
+  constexpr i32 kGroup = Config::kGroup;
+  constexpr i32 kGroups = (Config::kTileM - Rows) * Config::kTileK / kGroup;
+  const typename Config::Element zeros[kGroup] = {};
   for (i32 i = tid(); i < Config::kStages * kGroups; i += Config::kThreads)
-    sts<8>(ring,
-           i / kGroups * Config::kSlot + Rows * Config::kTileK +
-               i % kGroups * 8,
-           zeros, 0);
+    sts<kGroup>(ring,
+                i / kGroups * Config::kSlot + Rows * Config::kTileK +
+                    i % kGroups * kGroup,
+                zeros, 0);
   fence_proxy_async();
 }
 

@@ -740,18 +740,23 @@ FUSEC_DEVICE u32 sharedAddress(const void *p) {
 }
 } // namespace fusec_detail
 
-#define FUSEC_DETAIL_MMA(name, shape_types)                                    \
-  FUSEC_DEVICE void name(f32(&d)[4], const u32(&a)[4], const u32(&b)[2]) {     \
+#define FUSEC_DETAIL_MMA(name, type, reg, shape_types)                         \
+  FUSEC_DEVICE void name(type(&d)[4], const u32(&a)[4], const u32(&b)[2]) {    \
     asm volatile("mma.sync.aligned." shape_types                               \
                  " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"      \
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])              \
+                 : "+" reg(d[0]), "+" reg(d[1]), "+" reg(d[2]), "+" reg(d[3])  \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),      \
                    "r"(b[1]));                                                 \
   }
 /// d += a * b on one warp; PTX fragment layouts.
-FUSEC_DETAIL_MMA(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32")
-FUSEC_DETAIL_MMA(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
-FUSEC_DETAIL_MMA(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
+FUSEC_DETAIL_MMA(mma_f16, f32, "f", "m16n8k16.row.col.f32.f16.f16.f32")
+FUSEC_DETAIL_MMA(mma_bf16, f32, "f", "m16n8k16.row.col.f32.bf16.bf16.f32")
+FUSEC_DETAIL_MMA(mma_tf32, f32, "f", "m16n8k8.row.col.f32.tf32.tf32.f32")
+/// 8-bit integers, four of k a word, modulo 2^32; the types of a, then of b.
+FUSEC_DETAIL_MMA(mma_i8, i32, "r", "m16n8k32.row.col.s32.s8.s8.s32")
+FUSEC_DETAIL_MMA(mma_i8u8, i32, "r", "m16n8k32.row.col.s32.s8.u8.s32")
+FUSEC_DETAIL_MMA(mma_u8i8, i32, "r", "m16n8k32.row.col.s32.u8.s8.s32")
+FUSEC_DETAIL_MMA(mma_u8, i32, "r", "m16n8k32.row.col.s32.u8.u8.s32")
 #undef FUSEC_DETAIL_MMA
 
 /// Four 8x8 tiles of 16-bit elements; lane l names row l % 8 of tile l / 8 by

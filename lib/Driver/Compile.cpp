@@ -59,6 +59,7 @@ llvm::ArrayRef<OptionalPass> driver::optionalPasses() {
       {"canonicalize", "folds and rewrites of graphs, tiles and threads", true},
       {"cse", "equal ops once", true},
       {"fusec-graph-fold-constants", "ops on constants at compile time", true},
+      {"fusec-graph-narrow-products", "zero points out of products", true},
       {"fusec-tile-hoist-loads", "loads that a loop repeats"},
       {"fusec-tile-vectorize", "wide loads and stores"},
       {"fusec-simt-reassociate-index", "cheaper addresses"},
@@ -81,6 +82,7 @@ llvm::Error driver::simplifyGraph(ModuleOp module,
   passes.addPass(graph::createDecomposeCompositesPass());
   addOptional(passes, createCanonicalizerPass(), options);
   addOptional(passes, createCSEPass(), options);
+  addOptional(passes, graph::createNarrowProductsPass(), options);
   addOptional(passes, reference::createFoldConstantsPass(), options);
   addOptional(passes, createCanonicalizerPass(), options);
   addOptional(passes, createCSEPass(), options);

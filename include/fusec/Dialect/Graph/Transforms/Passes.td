@@ -28,4 +28,25 @@ def DecomposeCompositesPass : Pass<"fusec-graph-decompose-composites"> {
   ];
 }
 
+def NarrowProductsPass : Pass<"fusec-graph-narrow-products"> {
+  let summary = "takes zero points out of integer products";
+  let description = [{
+    Sums of (a - z) * b over 16 terms or more, in integers, where a and b have
+    8-bit elements and z is one number, become sums of a * b and of b: tensor
+    cores multiply 8-bit elements. Products of widened 8-bit elements read them
+    as they are, and 8-bit constants that are not contiguous along k are
+    transposed. Exact. Needs composites decomposed; constants that arise
+    are left to `fusec-graph-fold-constants`.
+    ```mlir
+    %d = graph.sub %a32, %z : tensor<8x64xi32>        // %a32 = cast of i8
+    %r = graph.contract %d, %b batch [] x [] contract [1] x [1]
+    // becomes
+    %p = graph.contract %a, %b batch [] x [] contract [1] x [1]
+    %s = graph.contract %b, %ones batch [] x [] contract [1] x [0]
+    %r = %p - %z * broadcast(%s)
+    ```
+  }];
+  let dependentDialects = ["::fusec::graph::GraphDialect"];
+}
+
 #endif // FUSEC_DIALECT_GRAPH_TRANSFORMS_PASSES_TD

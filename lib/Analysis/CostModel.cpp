@@ -98,6 +98,58 @@ static bool computesOperand(FactTable &facts, const RegionForm &form) {
   });
 }
 
+/// Whether 8-bit elements come to the matrix product of `form` other than along
+/// k, so that threads have to turn them.
+static bool turnsBytes(FactTable &facts, const RegionForm &form) {
+  Operation *hero = form.hero();
+  if (!isa_and_nonnull<graph::ContractOp>(hero))
+    return false;
+  SmallVector<int64_t> spine = form.spine();
+  auto isTurned = [&](AffineMap map, RankedTensorType type) {
+    unsigned last = type.getRank() - 1;
+    return type.getElementType().isInteger(8) && type.getDimSize(last) > 1 &&
+           !isInPrologue(form, map.getSubMap({last}));
+  };
+  llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
+  for (Operation *op : form.ops) {
+    const OpFacts *fact = facts.get(op);
+    auto placed = form.placements.find(op);
+    if (!fact || (op != hero && placed == form.placements.end()))
+      continue;
+    SmallVector<AffineMap> reads;
+    if (op != hero)
+      llvm::copy_if(
+          placed->second.reads, std::back_inserter(reads),
+          [&](AffineMap map) { return map && isInPrologue(form, map); });
+    for (auto [operand, access] :
+         llvm::zip(op->getOperands(), fact->space.operands)) {
+      auto type = cast<RankedTensorType>(operand.getType());
+      if (!access.map || type.getRank() == 0 ||
+          inside.contains(operand.getDefiningOp()))
+        continue;
+      if (op == hero
+              ? isTurned(access.map, type)
+              : llvm::any_of(reads, [&](AffineMap read) {
+                  return isTurned(composeIndex(access.map, read, spine), type);
+                }))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Part of the time of a product of 16-bit elements that one of 8 bits takes.
+static double relativeTime(const RegionForm &form) {
+  auto isByte = [](Value value) {
+    return cast<RankedTensorType>(value.getType())
+        .getElementType()
+        .isInteger(8);
+  };
+  bool isBytes = isa_and_nonnull<graph::ContractOp>(form.hero()) &&
+                 llvm::all_of(form.hero()->getOperands(), isByte);
+  return isBytes ? 0.5 : 1;
+}
+
 /// Instructions of one op in `form`.
 static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
   if (fact.opClass != OpClass::Inlined) {
@@ -197,7 +249,9 @@ CostEstimate CostModel::estimate(FactTable &facts,
   for (const RegionOutput &output : form.outputs)
     written += tensorBytes(output.value.getType());
   CostEstimate result = fromTotals(read, written, instructions, flops);
-  if (target.computeCapability == 90 && computesOperand(facts, form))
+  result.tensorTime *= relativeTime(form);
+  if ((target.computeCapability == 90 && computesOperand(facts, form)) ||
+      turnsBytes(facts, form))
     result.tensorTime *= kTensorEfficiency / kComputedEfficiency;
   if (form.kind == KernelKind::Row)
     priceRows(result, facts, form, target);

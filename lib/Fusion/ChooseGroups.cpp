@@ -196,8 +196,12 @@ GroupChooser::Union GroupChooser::unite(ArrayRef<unsigned> ids) {
   return result;
 }
 
-bool GroupChooser::isLegal(const Union &all) {
-  return bool(analysis::analyzeRegion(facts, all.ops, all.outputs, limits));
+bool GroupChooser::mayCopy(const Union &all, unsigned reader,
+                           unsigned producer) {
+  analysis::RegionVerdict verdict =
+      analysis::analyzeRegion(facts, all.ops, all.outputs, limits);
+  return verdict && model.estimate(facts, *verdict).total() <=
+                        timeOf(reader) + timeOf(plan.groups.find(producer));
 }
 
 bool GroupChooser::acceptsCopies(unsigned id) {

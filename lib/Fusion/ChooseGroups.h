@@ -38,7 +38,13 @@ public:
     llvm::SmallVector<mlir::Value> outputs;
   };
   Union unite(llvm::ArrayRef<unsigned> ids);
-  bool isLegal(const Union &all);
+  /// Whether `all`, which are the ops of group `reader` and copies of ops of
+  /// group `producer`, have a legal shape and take no longer than the two.
+  bool mayCopy(const Union &all, unsigned reader, unsigned producer);
+  /// To be told when a group has got copies.
+  void forgetTime(unsigned group) {
+    groups[plan.groups.find(group)].time.reset();
+  }
   /// Whether a group may take further ops: not a kernel of its own.
   bool acceptsCopies(unsigned group);
   const FormGroupsOptions &getOptions() const { return options; }
@@ -86,8 +92,8 @@ private:
   void push(Pair pair);
   void pushEdges();
   void pushSiblings();
-  /// True if many groups read `value`, which is much smaller than their loops or
-  /// `isCopied` into each of them.
+  /// True if many groups read `value`, which is much smaller than their loops
+  /// or `isCopied` into each of them.
   bool isSmallForMany(mlir::Value value, llvm::ArrayRef<unsigned> readers,
                       bool isCopied);
   void drain();

@@ -89,13 +89,14 @@ bool Recomputer::isCheapIn(const Slice &slice, unsigned node, unsigned reader) {
          analysis::tensorBytes(plan.nodes[node].op->getResult(0).getType());
 }
 
-bool Recomputer::isLegalIn(const Slice &slice, unsigned, unsigned reader) {
+bool Recomputer::isLegalIn(const Slice &slice, unsigned node, unsigned reader) {
   GroupChooser::Union all = chooser.unite(reader);
   llvm::SmallPtrSet<Operation *, 16> present(all.ops.begin(), all.ops.end());
   for (unsigned id : slice.nodes)
     if (present.insert(plan.nodes[id].op).second)
       all.ops.push_back(plan.nodes[id].op);
-  return all.ops.size() <= chooser.getOptions().maxOps && chooser.isLegal(all);
+  return all.ops.size() <= chooser.getOptions().maxOps &&
+         chooser.mayCopy(all, reader, node);
 }
 
 void Recomputer::copyInto(const Slice &slice, unsigned root, unsigned reader) {
@@ -145,6 +146,8 @@ bool Recomputer::tryNode(unsigned id) {
       return false;
   for (unsigned reader : readers)
     copyInto(*slice, id, reader);
+  for (unsigned reader : readers)
+    chooser.forgetTime(reader);
   return true;
 }
 

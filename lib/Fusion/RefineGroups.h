@@ -13,7 +13,7 @@ namespace fusec::fusion {
 
 /// Replaces stored values by recomputation where that saves traffic: if every
 /// kernel that reads a value can compute it from what its producer reads at no
-/// more bytes, the value is not stored at all:
+/// more bytes and in no more time, the value is not stored at all:
 ///
 ///     K1: e = exp(x), sum(e), store e      K1: e = exp(x), sum(e)
 ///     K2: load e, ...                 ->   K2: load x, e = exp(x), ...

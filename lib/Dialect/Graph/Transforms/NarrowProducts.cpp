@@ -4,8 +4,9 @@
 // Quantised products come as sums of (a - zero) * b in i32. Tensor cores
 // multiply 8-bit elements, so the zero point is taken out:
 //   sum (a - z) b = sum a b - z sum b     (exact: integers modulo 2^n)
-// and, as they want both operands contiguous along k, 8-bit constants that are
-// not are transposed, which folding then does once.
+// and, as they want both operands contiguous along k, others are transposed:
+// constants, which folding does once, and what many rows of the other operand
+// share. Whether the transpose is a kernel of its own is up to the planner.
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
@@ -24,6 +25,8 @@ using namespace fusec::graph;
 
 /// Sums below this are left alone: their kernels have no tensor cores.
 static constexpr int64_t kShortSum = 16;
+/// Rows of the other operand from which transposing an operand pays.
+static constexpr int64_t kManyRows = 256;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -53,9 +56,14 @@ namespace {
 struct Side {
   Value value;
   SmallVector<int64_t> batch, contract, free;
-  int64_t length() const {
+
+  int64_t length() const { return extent(contract); }
+  int64_t rows() const { return extent(free); }
+
+private:
+  int64_t extent(ArrayRef<int64_t> dims) const {
     int64_t result = 1;
-    for (int64_t dim : contract)
+    for (int64_t dim : dims)
       result *= typeOf(value).getDimSize(dim);
     return result;
   }
@@ -193,8 +201,8 @@ struct DropWidening : OpRewritePattern<ContractOp> {
   }
 };
 
-/// An 8-bit constant whose last dimension is not contracted.
-struct TurnConstant : OpRewritePattern<ContractOp> {
+/// An 8-bit operand whose last dimension is not contracted.
+struct TurnOperand : OpRewritePattern<ContractOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ContractOp op,
@@ -202,9 +210,11 @@ struct TurnConstant : OpRewritePattern<ContractOp> {
     for (bool isLhs : {true, false}) {
       Side side = sideOf(op, isLhs);
       int64_t last = typeOf(side.value).getRank() - 1;
-      if (!isByte(side.value) || !side.value.getDefiningOp<ConstantOp>() ||
-          side.contract.empty() || side.length() < kShortSum ||
-          llvm::is_contained(side.contract, last))
+      bool pays = side.value.getDefiningOp<ConstantOp>() ||
+                  (sideOf(op, !isLhs).rows() >= kManyRows &&
+                   isByte(isLhs ? op.getRhs() : op.getLhs()));
+      if (!isByte(side.value) || !pays || side.contract.empty() ||
+          side.length() < kShortSum || llvm::is_contained(side.contract, last))
         continue;
       turn(op, isLhs, side, rewriter);
       return success();
@@ -242,7 +252,7 @@ struct NarrowProductsPass
     : graph::impl::NarrowProductsPassBase<NarrowProductsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SplitZeroPoint, DropWidening, TurnConstant>(&getContext());
+    patterns.add<SplitZeroPoint, DropWidening, TurnOperand>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -59,7 +59,7 @@ struct KernelCase {
   }
   uint32_t sharedBytes() const {
     if (isWarpgroup())
-      return stages * (tileM + tileN) * tileK * byteSize(type);
+      return stages * (tileM + (tileN + 63) / 64 * 64) * tileK * byteSize(type);
     return std::max<uint32_t>(stages * (tileM + tileN) * tileK * byteSize(type),
                               warpsK * tileM * tileN * 4);
   }
@@ -106,6 +106,12 @@ const KernelCase kCases[] = {
      1, 1},
     {"wg_192", "F16", DType::F16, 128, 192, 64, 8, 1, 3, 8, tensorK,
      tensorOuter, 1, 1},
+    {"wg_160", "BF16", DType::BF16, 128, 160, 64, 8, 1, 3, 8, tensorK,
+     tensorOuter, 1, 1},
+    {"wg_224", "F16", DType::F16, 64, 224, 64, 4, 1, 3, 8, tensorOuter, tensorK,
+     1, 1},
+    {"wg_uneven", "F16", DType::F16, 64, 160, 64, 4, 1, 3, 8, tensorK,
+     asyncOuter, 1, 1},
     {"wg_groups", "F16", DType::F16, 64, 128, 64, 4, 1, 4, 8, asyncK,
      asyncOuter, 1, 1},
     {"wg_mixed", "F16", DType::F16, 128, 64, 64, 8, 1, 4, 8, asyncOuter,

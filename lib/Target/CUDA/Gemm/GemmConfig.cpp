@@ -39,7 +39,9 @@ constexpr Candidate kHalfCluster[] = {
 // benchmarks/results/2026-11-29-gemm-wgmma.md.
 constexpr Candidate kHalfWarpgroup[] = {
     {128, 256, 64, 8, 1, 1, 4, 1, 640, 1},
+    {128, 224, 64, 8, 1, 1, 4, 1, 625, 1},
     {128, 192, 64, 8, 1, 1, 5, 1, 610, 1},
+    {128, 160, 64, 8, 1, 1, 5, 1, 580, 1},
     {128, 128, 64, 8, 1, 1, 6, 1, 520, 1},
     {64, 128, 64, 4, 1, 1, 4, 2, 540, 0.7},
     {64, 64, 64, 4, 1, 1, 6, 2, 400, 0.7},
@@ -68,7 +70,9 @@ constexpr Candidate kByteCluster[] = {
 };
 constexpr Candidate kByteWarpgroup[] = {
     {128, 256, 128, 8, 1, 1, 4, 1, 1280, 1},
+    {128, 224, 128, 8, 1, 1, 4, 1, 1250, 1},
     {128, 192, 128, 8, 1, 1, 5, 1, 1220, 1},
+    {128, 160, 128, 8, 1, 1, 5, 1, 1160, 1},
     {128, 128, 128, 8, 1, 1, 6, 1, 1040, 1},
     {64, 128, 128, 4, 1, 1, 4, 2, 1080, 0.7},
     {64, 64, 128, 4, 1, 1, 6, 2, 800, 0.7},
@@ -194,9 +198,10 @@ int64_t GemmConfig::threads() const {
 }
 
 int64_t GemmConfig::sharedBytes() const {
-  int64_t ring = stages * (tileM + tileN) * tileK * elementBytes();
   if (loop == GemmLoop::Warpgroup)
-    return ring;
+    return stages * (tileM + int64_t(llvm::alignTo(tileN, 64))) * tileK *
+           elementBytes();
+  int64_t ring = stages * (tileM + tileN) * tileK * elementBytes();
   return std::max(ring, warpsK * tileM * tileN * 4);
 }
 

@@ -81,9 +81,10 @@ struct GemmLoader {
   static constexpr i32 kLines = kAlongK ? Tile : Config::kTileK;
   /// 8-bit elements along the outer dimension are stored along k all the same.
   static constexpr bool kTurned = sizeof(Element) == 1 && !kAlongK;
-  using Layout = typename Config::template Layout<
-      kTurned ? GemmOrder::KContiguous : Side::kOrder,
-      kTurned ? Config::kTileK : kSpan>;
+  using Layout =
+      typename Config::template Layout<kTurned ? GemmOrder::KContiguous
+                                               : Side::kOrder,
+                                       kTurned ? Config::kTileK : kSpan>;
 
   /// Elements of a call, calls of a line, of a tile and of a thread.
   static constexpr i32 kVector = Side::vector(Config::kGroup);
@@ -101,19 +102,20 @@ struct GemmLoader {
   /// within its line; when it covers a multiple of the swizzle's period, also
   /// the same permutation, and the passes differ by constants only.
   static constexpr bool kWholeLines = Config::kLoadThreads % kPerLine == 0;
+  /// Neither threads nor lines divide each other (tiles of 160, 192, 224).
+  static constexpr bool kUneven =
+      !kWholeLines && kPerLine % Config::kLoadThreads != 0;
   static constexpr i32 kLineStep = Config::kLoadThreads / kPerLine;
   static constexpr bool kSamePhase =
       kWholeLines && kLineStep % Layout::kPeriod == 0;
 
   /// Distinct outer coordinates of a thread; they stay in registers unless
   /// there are too many of them (then they are prepared where they are used).
-  static constexpr i32 kRows = kAlongK       ? kPasses
+  static constexpr i32 kRows = kAlongK || kUneven ? kPasses
                                : kWholeLines ? 1
                                              : kPerLine / Config::kLoadThreads;
   static constexpr i32 kMaxRowBytes = 128;
   static constexpr bool kKeepRows = kRows * i32(sizeof(Row)) <= kMaxRowBytes;
-  static_assert(kWholeLines || kPerLine % Config::kLoadThreads == 0,
-                "threads and calls of a line are powers of two");
 
   Row rows[kKeepRows ? kRows : 1];
   Element held[kAsync ? 1 : kPasses * kVector];
@@ -124,10 +126,14 @@ struct GemmLoader {
   i32 place0;
 
   FUSEC_METHOD i32 line(i32 pass) const {
+    if constexpr (kUneven)
+      return (pass * Config::kLoadThreads + tid()) / kPerLine;
     return kWholeLines ? line0 + pass * kLineStep
                        : pass / (kPerLine / Config::kLoadThreads);
   }
   FUSEC_METHOD i32 along(i32 pass) const {
+    if constexpr (kUneven)
+      return (pass * Config::kLoadThreads + tid()) % kPerLine * kVector;
     return kWholeLines ? along0
                        : along0 + pass % (kPerLine / Config::kLoadThreads) *
                                       Config::kLoadThreads * kVector;
@@ -163,7 +169,7 @@ struct GemmLoader {
 
   FUSEC_METHOD Row row(const Holes &holes, i32 pass) const {
     if constexpr (kKeepRows)
-      return rows[kAlongK ? pass : pass % kRows];
+      return rows[pass % kRows];
     else
       return Side::prepare(holes, batch, outer0 + outerOf(pass));
   }

@@ -57,15 +57,18 @@ struct GemmWgmmaConfig {
   template <GemmOrder Order, i32 Span>
   using Layout = GemmPanel<Element, Order, kTileK>;
   static constexpr i32 kSlotA = kTileM * kTileK;
-  static constexpr i32 kSlot = (kTileM + kTileN) * kTileK;
+  /// B along n comes in panels of 128 bytes: the last one may be cut.
+  static constexpr i32 kPaddedN = (TileN + 63) / 64 * 64;
+  static constexpr i32 kSlot = (kTileM + kPaddedN) * kTileK;
   static constexpr i32 kSharedBytes = Stages * kSlot * i32(sizeof(Element));
   /// Registers of a producing and of a multiplying thread: what is left of
   /// 64 Ki, as the kernel starts with the same number for all.
   static constexpr bool kMoveRegisters = Blocks == 1 && Consumers == 2;
 
   static_assert(sizeof(Element) <= 2, "tf32 would have to be rounded first");
-  static_assert(TileN % (64 * Cluster) == 0 && TileN <= 256,
-                "panels are 64 wide");
+  static_assert(TileN % 32 == 0 && TileN <= 256 &&
+                    (TileN % (64 * Cluster) == 0 || Cluster == 1),
+                "lanes hand over 32 columns at once, clusters share panels");
   static_assert(Stages >= 3, "two slots are under way");
 };
 
@@ -174,7 +177,11 @@ struct GemmFeed : GemmLoader<Config, Holes, Side, Tile> {
 template <class Config, class Holes, class Side, class Box, i32 Tile,
           i32 Copies>
 struct GemmFeed<Config, Holes, Side, Box, Tile, Copies, true> {
-  static constexpr i32 kBytes = (Box::kRows ? Box::kRows : Tile) * 128;
+  /// Rows of 128 bytes of a step.
+  static constexpr i32 kLines = Box::kRows     ? Box::kRows
+                                : Box::kAlongK ? Tile
+                                               : (Tile + 63) / 64 * 64;
+  static constexpr i32 kBytes = kLines * 128;
   static_assert(Box::kRows == 0 || (Box::kAlongK && Copies == 1),
                 "short boxes are along k");
   i32 batch;

@@ -69,10 +69,10 @@ constexpr char kConvolutionNchwStoresAlongPixels[] =
     return %3 : tensor<4x128x56x56xf16>
   })";
 constexpr char kPrologueReadsVectors[] =
-    R"(func.func @f(%a: tensor<512x256xf16>, %b: tensor<1024x256xf16>) -> tensor<512x1024xf16> {
-    %0 = graph.relu %a : tensor<512x256xf16>
-    %1 = graph.contract %0, %b batch [] x [] contract [1] x [1] : tensor<512x256xf16>, tensor<1024x256xf16> -> tensor<512x1024xf16>
-    return %1 : tensor<512x1024xf16>
+    R"(func.func @f(%a: tensor<64x256xf16>, %b: tensor<1024x256xf16>) -> tensor<64x1024xf16> {
+    %0 = graph.relu %a : tensor<64x256xf16>
+    %1 = graph.contract %0, %b batch [] x [] contract [1] x [1] : tensor<64x256xf16>, tensor<1024x256xf16> -> tensor<64x1024xf16>
+    return %1 : tensor<64x1024xf16>
   })";
 
 TEST(ContractionText, GemmBiasGelu) {

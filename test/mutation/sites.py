@@ -80,10 +80,15 @@ class Site:
 
 
 class Mutator:
-    """The sites of one file."""
+    """The sites of one file.
 
-    def __init__(self, path, arguments, device=False):
-        self.path, self.arguments, self.device = path, arguments, device
+    `main` is the file to compile, where `path` is included by it; with
+    `device` the text is that of kernels: mutants are constants at its compile
+    time. `emits` says that string literals are pieces of such text."""
+
+    def __init__(self, path, arguments, main=None, device=False, emits=False):
+        self.path, self.arguments, self.main = path, arguments, main or path
+        self.device, self.emits = device, emits
         self.data = open(path, "rb").read()
         self.index = ci.Index.create(excludeDecls=True)
         self.sites = []
@@ -98,7 +103,7 @@ class Mutator:
 
     def _parse(self, text):
         unsaved = [(self.path, text)] if text is not None else None
-        return self.index.parse(self.path, self.arguments, unsaved_files=unsaved)
+        return self.index.parse(self.main, self.arguments, unsaved_files=unsaved)
 
     # --- tree ---------------------------------------------------------------
 
@@ -154,9 +159,9 @@ class Mutator:
                     K.CONVERSION_FUNCTION):
             self.function = cursor.spelling
             head = self._source(cursor).split("{")[0]
-            if re.search(r"\bconstexpr\b|\bconsteval\b", head):
+            if not self.device and re.search(r"\bconstexpr\b|\bconsteval\b", head):
                 return
-        if kind == K.VAR_DECL and re.match(
+        if kind == K.VAR_DECL and not self.device and re.match(
                 r"(static\s+|inline\s+)*constexpr\b", self._source(cursor)):
             return
         if kind == K.STATIC_ASSERT or kind == K.ENUM_DECL:
@@ -200,7 +205,7 @@ class Mutator:
             self._enumerator(cursor)
         elif kind == K.CALL_EXPR:
             self._call(cursor, parent)
-        elif kind == K.STRING_LITERAL and self.device:
+        elif kind == K.STRING_LITERAL and self.emits:
             self._text(cursor)
         if parent is not None and parent.kind in _BODIES and kind in _EXPRESSIONS:
             self._statement(cursor, parent)

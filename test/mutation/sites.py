@@ -59,6 +59,17 @@ _TEXT = [(" % ", " / "), (" / ", " * "), (" + ", " - "), (" - ", " + "),
          (" >= ", " > "), (" == ", " != "), (" && ", " || "), ("++", "--"),
          (" += ", " = "), (" = 0", " = 1"), ("sync", "")]
 
+_SCALARS = {ci.TypeKind.BOOL, ci.TypeKind.INT, ci.TypeKind.UINT, ci.TypeKind.LONG,
+            ci.TypeKind.ULONG, ci.TypeKind.LONGLONG, ci.TypeKind.ULONGLONG,
+            ci.TypeKind.SHORT, ci.TypeKind.USHORT, ci.TypeKind.UCHAR, ci.TypeKind.SCHAR,
+            ci.TypeKind.CHAR_S, ci.TypeKind.FLOAT, ci.TypeKind.DOUBLE, ci.TypeKind.ENUM,
+            ci.TypeKind.POINTER}
+# Types that own nothing, without spaces (`Mutator._plain`).
+_VALUES = re.compile(
+    r"mlir::(Value|Type|Attribute|Location|AffineExpr|AffineMap|Affine\w+Expr|OpResult|"
+    r"BlockArgument|\w+Type|\w+Attr|ValueRange|OpFoldResult|TypeRange)|"
+    r"llvm::(ArrayRef<.*>|StringRef|APInt|APFloat)|fusec::\w+::\w+(Attr|Type)")
+
 _EXPRESSIONS = {K.CALL_EXPR, K.BINARY_OPERATOR, K.COMPOUND_ASSIGNMENT_OPERATOR,
                 K.UNARY_OPERATOR, K.UNEXPOSED_EXPR}
 _BODIES = {K.COMPOUND_STMT, K.IF_STMT, K.FOR_STMT, K.CXX_FOR_RANGE_STMT,
@@ -265,10 +276,12 @@ class Mutator:
         source = self._source(cursor)
         if not source or "(" not in source:
             return
+        if re.fullmatch(r"operator(=|[-+*/|&]=|<<|>>|\[\]|\(\)|\+\+|--|->|\*)", cursor.spelling):
+            return
         arguments = list(cursor.get_arguments())
         callee = source.split("(")[0]
         match = _OP_NAME.search(callee)
-        if match:
+        if match and not re.search(r"[^=!<>]=[^=]", callee):
             other = source[:match.start()] + _OPS[match.group()] + source[match.end():]
             self._add(cursor, "op", other, lambda test, inner:
                       f"({test} ? mlir::Value({other}) : mlir::Value({inner}))")
@@ -276,13 +289,33 @@ class Mutator:
             self._swap(arguments)
         self._lost(cursor, parent, arguments)
 
+    def _alike(self, a, b):
+        """Whether a choice between two expressions of one type is what each of
+        them is, so that nothing refers to a copy that is gone."""
+        return self._category(a) == self._category(b) or \
+            a.type.get_canonical().kind in _SCALARS or _VALUES.fullmatch(str(self._plain(a)))
+
+    def _category(self, cursor):
+        while cursor.kind == K.UNEXPOSED_EXPR:
+            below = list(cursor.get_children())
+            if len(below) != 1:
+                break
+            cursor = below[0]
+        if cursor.kind in (K.DECL_REF_EXPR, K.MEMBER_REF_EXPR, K.ARRAY_SUBSCRIPT_EXPR):
+            return "place"
+        if cursor.kind == K.CALL_EXPR and cursor.referenced is not None:
+            kind = cursor.referenced.result_type.kind
+            return "place" if kind == ci.TypeKind.LVALUEREFERENCE else \
+                "moved" if kind == ci.TypeKind.RVALUEREFERENCE else "value"
+        return "other"
+
     def _swap(self, arguments):
         for a, b in zip(arguments, arguments[1:]):
             first, second = self._source(a), self._source(b)
             if not first or not second or first == second or \
                     "std::move" in first + second or \
                     self._range(a)[1] > self._range(b)[0] or \
-                    self._plain(a) != self._plain(b):
+                    self._plain(a) != self._plain(b) or not self._alike(a, b):
                 continue
             one = self._add(a, "swap", f"{second}, {first}", lambda test, inner, o=second:
                             f"({test} ? ({o}) : ({inner}))")
@@ -313,7 +346,7 @@ class Mutator:
                 self._add(cursor, "lost", text, lambda test, inner, text=text:
                           f"({test} ? mlir::Value({text}) : mlir::Value({inner}))")
                 return
-            if other == kind and not re.search(r"Builder|Location|Context|bool|\*", kind):
+            if other == kind and self._alike(cursor, argument) and not re.search(r"Builder|Location|Context|bool|\*", kind):
                 self._replace(cursor, "lost", text)
                 return
 

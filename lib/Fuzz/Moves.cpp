@@ -263,7 +263,7 @@ llvm::Expected<Move> fuzz::applyMoves(Case &subject, Rng &rng) {
   mover.function.setType(FunctionType::get(
       subject.model.context.get(), mover.body.getArgumentTypes(),
       llvm::to_vector(mover.terminator()->getOperandTypes())));
-  if (failed(verify(*subject.model.module)))
+  if (failed(mlir::verify(*subject.model.module)))
     return diagnostics.take("a move made an invalid graph");
   subject.model.inputs.clear();
   subject.model.outputs.clear();

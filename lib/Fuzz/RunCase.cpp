@@ -154,6 +154,11 @@ CaseReport fuzz::runCase(uint64_t seed, llvm::ArrayRef<session::Target> targets,
       if (llvm::Error error =
               runMoved(*subject, *bounds, ways.front(), rng, runner))
         return fail("moves: ", std::move(error));
+    if (rng.chance(1, 4)) {
+      Way placed = ways.front();
+      placed.placement = randomPlacement(rng, *subject);
+      runner.run(*subject, *bounds, placed);
+    }
   }
   return report;
 }

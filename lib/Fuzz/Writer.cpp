@@ -207,7 +207,7 @@ Value Writer::make(const OperationState &state) {
   bool isLarge = llvm::any_of(op->getResultTypes(), [](Type type) {
     return cast<RankedTensorType>(type).getNumElements() > 4 * kMaxElements;
   });
-  if (isLarge || failed(verify(op))) {
+  if (isLarge || failed(mlir::verify(op))) {
     op->erase();
     return {};
   }

@@ -48,7 +48,7 @@ bool reduce::tidy(Case &subject) {
       function.getContext(), body.getArgumentTypes(),
       llvm::to_vector(body.getTerminator()->getOperandTypes())));
   driver::DiagnosticCollector quiet(function.getContext());
-  if (failed(verify(*subject.model.module)))
+  if (failed(mlir::verify(*subject.model.module)))
     return false;
   subject.model.inputs.clear();
   subject.model.outputs.clear();

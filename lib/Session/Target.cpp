@@ -50,6 +50,7 @@ static llvm::Expected<Target> openCuda(const OpenOptions &options) {
   runtime::CudaOptions cuda;
   cuda.ordinal = options.ordinal;
   cuda.compile = nvrtcOptions(info);
+  cuda.compile.fastCompile = options.fastCompile;
   cuda.cache = options.cache;
   auto device = runtime::createCudaDevice(cuda);
   if (!device)
@@ -63,7 +64,16 @@ static llvm::Expected<Target> openCuda(const OpenOptions &options) {
                             std::to_string(capability % 10));
   if (!options.machine && capability < 90)
     info = TargetInfo::a100();
-  return Target{TargetKind::Cuda, *device, info};
+  return Target{TargetKind::Cuda, *device, info, options.fastCompile};
+}
+
+static std::shared_ptr<runtime::Device>
+openEmulator(const OpenOptions &options) {
+  runtime::EmulatorDeviceOptions emulator;
+  if (options.fastCompile)
+    emulator.compile.optLevel = 0;
+  emulator.run.osThreads = options.threads;
+  return runtime::createEmulatorDevice(std::move(emulator));
 }
 
 llvm::Expected<Target> session::openTarget(TargetKind kind,
@@ -73,9 +83,11 @@ llvm::Expected<Target> session::openTarget(TargetKind kind,
   case TargetKind::Cuda:
     return openCuda(options);
   case TargetKind::Host:
-    return Target{kind, runtime::createHostDevice(), info};
+    return Target{
+        kind, runtime::createHostDevice({options.threads, options.fastCompile}),
+        info, options.fastCompile};
   case TargetKind::Emulator:
-    return Target{kind, runtime::createEmulatorDevice(), info};
+    return Target{kind, openEmulator(options), info, options.fastCompile};
   case TargetKind::Reference:
     break;
   }

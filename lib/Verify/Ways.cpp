@@ -16,12 +16,17 @@ std::string Way::name() const {
     text += ", exact";
   for (const std::string &pass : options.disabledPasses)
     text += " without " + pass;
+  if (placement)
+    text += placement->inPlace ? ", in place" : ", tensors placed apart";
+  if (target.fastCompile)
+    text += ", compiled fast";
   return text;
 }
 
 std::vector<Way> verify::waysOf(const session::Target &target,
                                 const driver::CompileOptions &options) {
-  std::vector<Way> ways = {{target, options}};
+  std::vector<Way> ways;
+  ways.push_back({target, options});
   if (target.kind == TargetKind::Reference)
     return ways;
   auto add = [&](auto change) {
@@ -78,7 +83,8 @@ verify::runWay(const session::Model &model, const Way &way,
   std::vector<llvm::ArrayRef<std::byte>> bytes;
   for (const HostTensor &input : inputs)
     bytes.emplace_back(*input.bytes);
-  auto results = runtime::runWithHostData(*executable, bytes);
+  auto results = way.placement ? runPlaced(*executable, bytes, *way.placement)
+                               : runtime::runWithHostData(*executable, bytes);
   if (!results)
     return session::withClass(ErrorClass::Failed, results.takeError());
   std::vector<HostTensor> tensors;

@@ -7,6 +7,7 @@
 #include "fusec/Fuzz/Rng.h"
 #include "fusec/Session/Model.h"
 #include "fusec/Support/HostTensor.h"
+#include "fusec/Verify/Placement.h"
 
 namespace fusec::fuzz {
 
@@ -40,6 +41,11 @@ struct Move {
   std::string what;
 };
 llvm::Expected<Move> applyMoves(Case &subject, Rng &rng);
+
+/// Places for the tensors of `subject`: dense ones off alignment, strided ones
+/// with dimensions in any order, gaps, negative and zero strides, outputs in
+/// place of inputs.
+verify::Placement randomPlacement(Rng &rng, const Case &subject);
 
 } // namespace fusec::fuzz
 

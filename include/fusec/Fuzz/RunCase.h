@@ -30,7 +30,8 @@ struct CaseReport {
 };
 
 /// Runs case `seed` on the reference evaluator and on each of `targets`: its
-/// default way, and now and then another way or a changed graph. `entering` is
+/// default way, and now and then another way, a changed graph, or tensors in
+/// awkward places. `entering` is
 /// told of each way before it runs, so that a crash can be named.
 CaseReport runCase(uint64_t seed, llvm::ArrayRef<session::Target> targets,
                    llvm::function_ref<void(llvm::StringRef)> entering);

@@ -31,6 +31,8 @@ struct Target {
   std::shared_ptr<runtime::Device> device;
   /// What the planner and NVRTC are told.
   TargetInfo info = TargetInfo::h200();
+  /// Opened so.
+  bool fastCompile = false;
 };
 
 /// "cuda", "host", "emulator" or "reference".
@@ -50,6 +52,10 @@ struct OpenOptions {
   std::shared_ptr<runtime::DiskCache> cache = {};
   /// What `openDefaultTarget` is told of a missing GPU.
   std::function<void(llvm::StringRef why)> onNoGpu = {};
+  /// Compile kernels fast rather than for speed; for tests.
+  bool fastCompile = false;
+  /// Threads of the host and the emulator; 0 means one per core.
+  unsigned threads = 0;
 };
 
 /// Opens a target. Reference gets a host device that runs its one call. Fails

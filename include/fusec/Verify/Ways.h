@@ -10,6 +10,7 @@
 
 #include "fusec/Reference/Bounds.h"
 #include "fusec/Session/Build.h"
+#include "fusec/Verify/Placement.h"
 
 namespace fusec::verify {
 
@@ -17,6 +18,8 @@ namespace fusec::verify {
 struct Way {
   session::Target target;
   driver::CompileOptions options;
+  /// Otherwise every tensor is dense and aligned. Not for the reference.
+  std::optional<Placement> placement = std::nullopt;
 
   /// "host", "emulator, unfused, exact", "cuda without cse".
   std::string name() const;

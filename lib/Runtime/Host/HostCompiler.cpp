@@ -33,18 +33,21 @@ void fusec::runtime::initializeHostTarget() {
   });
 }
 
-static Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine() {
+static Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(bool fast) {
   initializeHostTarget();
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  builder->setCodeGenOptLevel(fast ? llvm::CodeGenOptLevel::None
+                                   : llvm::CodeGenOptLevel::Default);
   // A multiply and an add stay two roundings unless the kernel says fma.
   builder->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return builder->createTargetMachine();
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     bool fast) {
   llvm::PipelineTuningOptions tuning;
   // Kernels are vectorised already; the passes would cost compile time only.
   tuning.LoopVectorization = false;
@@ -59,13 +62,16 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+  auto level = fast ? llvm::OptimizationLevel::O0 : llvm::OptimizationLevel::O2;
+  (fast ? builder.buildO0DefaultPipeline(level)
+        : builder.buildPerModuleDefaultPipeline(level))
       .run(module, modules);
 }
 
 Expected<std::unique_ptr<llvm::MemoryBuffer>>
-fusec::runtime::compileHostObject(llvm::StringRef text, llvm::StringRef name) {
-  auto machine = createTargetMachine();
+fusec::runtime::compileHostObject(llvm::StringRef text, llvm::StringRef name,
+                                  bool fast) {
+  auto machine = createTargetMachine(fast);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
@@ -90,6 +96,6 @@ fusec::runtime::compileHostObject(llvm::StringRef text, llvm::StringRef name) {
     function.addFnAttr("target-cpu", (*machine)->getTargetCPU());
     function.addFnAttr("target-features", features);
   }
-  optimize(*module, **machine);
+  optimize(*module, **machine, fast);
   return llvm::orc::SimpleCompiler(**machine)(*module);
 }

@@ -16,10 +16,10 @@ namespace fusec::runtime {
 void initializeHostTarget();
 
 /// Compiles one module of LLVM IR text to an object for this machine: its CPU
-/// and features, no contraction of multiplies and adds. Thread-safe. The error
-/// holds what the parser or verifier said.
+/// and features, no contraction of multiplies and adds. Thread-safe. `fast`
+/// leaves optimising out. The error holds what the parser or verifier said.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-compileHostObject(llvm::StringRef text, llvm::StringRef name);
+compileHostObject(llvm::StringRef text, llvm::StringRef name, bool fast);
 
 } // namespace fusec::runtime
 

@@ -36,7 +36,8 @@ public:
 
 class HostDevice : public HostMemoryDevice {
 public:
-  explicit HostDevice(unsigned threads) : pool(threads) {
+  explicit HostDevice(const HostDeviceOptions &options)
+      : pool(options.threads), fastCompile(options.fastCompile) {
     description.name = "host";
     description.multiprocessors = pool.threadCount();
     description.hostMemory = true;
@@ -50,6 +51,7 @@ public:
 private:
   DeviceInfo description;
   ThreadPool pool;
+  bool fastCompile;
 };
 
 /// The default floating-point environment while it lives.
@@ -93,7 +95,7 @@ HostDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
   pool.parallelFor(kernels.size(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Expected<Object> object =
-          compileHostObject(kernels[i].source, kernels[i].entry);
+          compileHostObject(kernels[i].source, kernels[i].entry, fastCompile);
       if (object)
         objects[i] = std::move(*object);
       else
@@ -151,5 +153,5 @@ Error HostDevice::launch(const LaunchRequest &request, Stream) {
 
 std::shared_ptr<Device>
 fusec::runtime::createHostDevice(const HostDeviceOptions &options) {
-  return std::make_shared<HostDevice>(options.threads);
+  return std::make_shared<HostDevice>(options);
 }

@@ -12,6 +12,9 @@ struct HostDeviceOptions {
   /// Threads that run a kernel, the caller's among them; 0 means one per core
   /// that this process may use.
   unsigned threads = 0;
+  /// Compiles kernels without optimising them: several times faster to compile,
+  /// slower to run; for tests.
+  bool fastCompile = false;
 };
 
 /// A device that compiles kernels of LLVM IR text for this machine and splits

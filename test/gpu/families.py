@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small graphs that reach every family of GPU kernels.
+
+    python3 families.py FOLDER
+
+writes one .mlir file per graph. The first line of each is `// kernels: A, B`:
+words that the generated CUDA text must hold, or kinds of `fusec explain`, so
+that a graph that no longer reaches its family is noticed
+(test/Tool/gpu-families.test).
+"""
+import os
+import sys
+
+
+def tensor(*parts):
+    return "tensor<" + "x".join(str(part) for part in parts) + ">"
+
+
+class Graph:
+    """A function that is written line by line."""
+
+    def __init__(self):
+        self.arguments, self.lines, self.results = [], [], []
+        self.types = {}
+
+    def argument(self, type_):
+        name = f"%a{len(self.arguments)}"
+        self.arguments.append(f"{name}: {type_}")
+        self.types[name] = type_
+        return name
+
+    def op(self, name, *operands, attrs="", to=None, wide=False):
+        """`graph.NAME OPERANDS ATTRS : types`; `to` where the result has another type."""
+        value = f"%v{len(self.lines)}"
+        first = self.types[operands[0]]
+        types = ", ".join(self.types[o] for o in operands) if to or wide else first
+        text = f"  {value} = graph.{name} {', '.join(operands)}{' ' + attrs if attrs else ''} : {types}"
+        self.types[value] = to or first
+        self.lines.append(text + (f" -> {to}" if to else ""))
+        return value
+
+    def constant(self, text, type_):
+        value = f"%v{len(self.lines)}"
+        self.lines.append(f"  {value} = graph.constant dense<{text}> : {type_}")
+        self.types[value] = type_
+        return value
+
+    def out(self, *values):
+        self.results += values
+        return self
+
+    def text(self, kernels):
+        types = ", ".join(self.types[v] for v in self.results)
+        return (f"// kernels: {kernels}\nfunc.func @main({', '.join(self.arguments)}) -> ({types}) {{\n"
+                + "\n".join(self.lines) + f"\n  return {', '.join(self.results)} : {types}\n}}\n")
+
+
+def pointwise(type_, shape):
+    g = Graph()
+    full = tensor(*shape, type_)
+    x, y = g.argument(full), g.argument(tensor(shape[-1], type_))
+    wide = g.op("broadcast", y, attrs=f"[{len(shape) - 1}]", to=full)
+    z = g.op("add", x, wide)
+    return g.out(g.op("tanh", z) if type_.startswith(("f", "bf")) else g.op("mul", z, x), z)
+
+
+def movement():
+    g = Graph()
+    x = g.argument("tensor<37x53xf32>")
+    pad = g.constant("1.0", "tensor<f32>")
+    t = g.op("transpose", x, attrs="[1, 0]", to="tensor<53x37xf32>")
+    p = g.op("pad", t, pad, attrs="low [1, 0] high [2, 3]", to="tensor<56x40xf32>")
+    s = g.op("slice", p, attrs="offsets [55, 1] strides [-2, 3]", to="tensor<28x13xf32>")
+    c = g.op("concat", s, s, attrs="axis = 1", to="tensor<28x26xf32>")
+    i = g.argument("tensor<11xi32>")
+    return g.out(g.op("neg", c), g.op("gather", x, i, attrs="axis = 0", to="tensor<11x53xf32>"))
+
+
+def transpose(type_, rows, columns):
+    g = Graph()
+    x = g.argument(tensor(rows, columns, type_))
+    t = g.op("transpose", x, attrs="[1, 0]", to=tensor(columns, rows, type_))
+    return g.out(g.op("neg", t))
+
+
+def softmax(rows, columns, axis, type_="f32"):
+    g = Graph()
+    full, kept = tensor(rows, columns, type_), tensor(columns if axis == 0 else rows, type_)
+    x = g.argument(full)
+    wide = f"[{1 - axis}]"
+    m = g.op("broadcast", g.op("reduce max", x, attrs=f"[{axis}]", to=kept), attrs=wide, to=full)
+    e = g.op("exp", g.op("sub", x, m))
+    s = g.op("broadcast", g.op("reduce sum", e, attrs=f"[{axis}]", to=kept), attrs=wide, to=full)
+    return g.out(g.op("div", e, s))
+
+
+def layer_norm(rows, columns, type_="f16"):
+    g = Graph()
+    full = tensor(rows, columns, type_)
+    x, scale, shift = g.argument(full), g.argument(tensor(columns, type_)), g.argument(tensor(columns, type_))
+    y = g.op("add", x, x)
+    return g.out(y, g.op("layer_norm", y, scale, shift, attrs="axis = 1 epsilon = 1.0e-5", wide=True))
+
+
+def reduce(kind, rows, columns, axis, type_):
+    g = Graph()
+    x = g.argument(tensor(rows, columns, type_))
+    return g.out(g.op(f"reduce {kind}", x, attrs=f"[{axis}]", to=tensor(columns if axis == 0 else rows, type_)))
+
+
+def arg_reduce(rows, columns):
+    g = Graph()
+    x = g.argument(tensor(rows, columns, "f32"))
+    i = g.op("arg_reduce max", x, attrs="dimension = 1", to=tensor(rows, "i64"))
+    return g.out(i, g.op("cumulative sum", x, attrs="dimension = 1"))
+
+
+def scatter():
+    g = Graph()
+    x, i, u = g.argument("tensor<14x6xf32>"), g.argument("tensor<5x1xi64>"), g.argument("tensor<5x6xf32>")
+    return g.out(g.op("scatter_nd add", x, i, u, wide=True))
+
+
+def depthwise(channels, height, width, stages, type_="f32"):
+    g = Graph()
+    t = tensor(1, channels, height, width, type_)
+    x, k = g.argument(t), g.argument(tensor(channels, 1, 3, 3, type_))
+    for _ in range(stages):
+        x = g.op("relu", convolution(g, x, k, t, groups=channels))
+    return g.out(x)
+
+
+def convolution(g, x, k, to, groups=1, stride=1, pad=1, dims="[0, 1, 2, 3]"):
+    return g.op("convolution", x, k, to=to, attrs=(
+        f"strides [{stride}, {stride}] dilations [1, 1] low [{pad}, {pad}] high [{pad}, {pad}] "
+        f"dims {dims} x {dims} -> {dims} groups = {groups}"))
+
+
+def pools(height, width):
+    g = Graph()
+    t = tensor(2, 3, height, width, "f32")
+    x = g.argument(t)
+    m = g.op("window_reduce max", x, to=t, attrs=(
+        "window [1, 1, 3, 3] strides [1, 1, 1, 1] dilations [1, 1, 1, 1] low [0, 0, 1, 1] high [0, 0, 1, 1]"))
+    half = tensor(2, 3, (height - 1) // 2 + 1, (width - 1) // 2 + 1, "f32")
+    return g.out(g.op("window_reduce sum", m, to=half, attrs=(
+        "window [1, 1, 3, 3] strides [1, 1, 2, 2] dilations [1, 1, 1, 1] low [0, 0, 1, 1] high [0, 0, 1, 1]")))
+
+
+def windows(size):
+    g = Graph()
+    x = g.argument(tensor(size, "f32"))
+    for kind in ("sum", "max"):
+        x = g.op(f"window_reduce {kind}", x, to=tensor(size, "f32"),
+                 attrs="window [3] strides [1] dilations [1] low [1] high [1]")
+    return g.out(x)
+
+
+def product(m, n, k, type_, batch=0, lhs=False, rhs=False, before=False, after=False, tf32=False):
+    """batch x m x k times batch x k x n, operands transposed where asked, with arithmetic around."""
+    g = Graph()
+    lead = (batch,) if batch else ()
+    a = g.argument(tensor(*lead, *((k, m) if lhs else (m, k)), type_))
+    b = g.argument(tensor(*lead, *((n, k) if rhs else (k, n)), type_))
+    first = len(lead)
+    full = tensor(*lead, m, n, type_)
+    if before:
+        a = g.op("relu", a)
+    c = g.op("contract", a, b, to=full, attrs=(
+        f"batch {'[0] x [0]' if batch else '[] x []'} contract [{first + (not lhs)}] x [{first + rhs}]{' {allowTf32 = true}' if tf32 else ''}"))
+    if after:
+        bias = g.op("broadcast", g.argument(tensor(n, type_)), attrs=f"[{first + 1}]", to=full)
+        c = g.op("gelu erf", g.op("add", c, bias))
+    return g.out(c)
+
+
+def image(type_, last, channels=16, outputs=24, size=13, stride=1):
+    g = Graph()
+    result = (size + 2 - 3) // stride + 1
+    if last:
+        x, k = g.argument(tensor(2, size, size, channels, type_)), g.argument(tensor(outputs, 3, 3, channels, type_))
+        t, dims = tensor(2, result, result, outputs, type_), "[0, 3, 1, 2]"
+    else:
+        x, k = g.argument(tensor(2, channels, size, size, type_)), g.argument(tensor(outputs, channels, 3, 3, type_))
+        t, dims = tensor(2, outputs, result, result, type_), "[0, 1, 2, 3]"
+    return g.out(g.op("relu", convolution(g, x, k, t, stride=stride, dims=dims)))
+
+
+def siblings():
+    """One operand, three products, as in attention: one kernel."""
+    g = Graph()
+    x = g.argument("tensor<128x64xf16>")
+    return g.out(*(g.op("contract", x, g.argument("tensor<64x64xf16>"), to="tensor<128x64xf16>",
+                        attrs="batch [] x [] contract [1] x [0]") for _ in range(3)))
+
+
+def side_by_side(rows_too, stencils_too=False):
+    g = Graph()
+    for size in (1, 33, 1000, 4096):
+        g.out(g.op("exp", g.argument(tensor(size, "f32"))))
+    if rows_too:
+        for rows, columns, axis, type_ in ((100, 70, 1, "f32"), (3, 5000, 1, "f32"), (129, 64, 0, "f16")):
+            x = g.argument(tensor(rows, columns, type_))
+            g.out(g.op("reduce max", x, attrs=f"[{axis}]", to=tensor(columns if axis == 0 else rows, type_)))
+    if stencils_too:
+        for size in (33, 500):
+            g.out(g.op("window_reduce sum", g.argument(tensor(size, "f32")), to=tensor(size, "f32"),
+                       attrs="window [3] strides [1] dilations [1] low [1] high [1]"))
+    return g
+
+
+def families():
+    """Name -> (what the plan or text must hold, graph)."""
+    all_ = {
+        "pointwise-vectors": ("pointwise", pointwise("f32", (32, 1024))),
+        "pointwise-tails": ("pointwise", pointwise("f16", (7, 5, 33))),
+        "pointwise-bytes": ("pointwise", pointwise("i8", (13, 101))),
+        "pointwise-wide": ("pointwise", pointwise("f64", (17, 31))),
+        "movement": ("pointwise", movement()),
+        "transpose-f32": ("pointwise", transpose("f32", 67, 129)),
+        "transpose-bf16": ("pointwise", transpose("bf16", 64, 256)),
+        "scatter": ("pointwise", scatter()),
+        "row-warp": ("row", softmax(33, 31, 1)),
+        "row-block": ("row", softmax(5, 4099, 1)),
+        "row-looped": ("row, ticket", softmax(3, 40961, 1)),
+        "row-chunks": ("row", softmax(300, 12289, 1)),
+        "row-across": ("row", softmax(257, 33, 0)),
+        "row-half": ("row", softmax(16, 1024, 1, "f16")),
+        "row-norm": ("row", layer_norm(37, 768)),
+        "row-arg": ("row", arg_reduce(9, 1025)),
+        "split-row": ("row, ticket", reduce("sum", 1, 200003, 1, "f32")),
+        "split-columns": ("row, ticket", reduce("max", 8200, 33, 0, "f32")),
+        "split-bytes": ("row, ticket", reduce("min", 2, 140003, 1, "i8")),
+        "stencil-march": ("stencil", depthwise(3, 40, 70, 3)),
+        "stencil-inner": ("stencil", depthwise(1, 140, 200, 2)),
+        "stencil-tile": ("stencil", pools(17, 33)),
+        "stencil-line": ("stencil", windows(1023)),
+        "merged-pointwise": ("multi, FUSEC_TABLE", side_by_side(False)),
+        "merged-rows": ("multi", side_by_side(True)),
+        "merged-stencils": ("multi", side_by_side(False, True)),
+        "siblings": ("contraction", siblings()),
+    }
+    for name, type_, marks in (("fma", "f32", "GemmKind::F32"), ("mma", "f16", "GemmConfig<GemmKind::F16")):
+        all_[f"{name}-primes"] = (f"contraction, {marks}", product(33, 31, 37, type_))
+        all_[f"{name}-batch"] = (f"contraction, {marks}", product(16, 21, 13, type_, batch=3, rhs=True))
+        all_[f"{name}-around"] = (f"contraction, {marks}",
+                                  product(65, 72, 40, type_, before=True, after=True, lhs=True))
+    for type_ in ("f16", "bf16"):
+        for lhs in (False, True):
+            for rhs in (False, True):
+                all_[f"wgmma-{type_}-{'t' if lhs else 'n'}{'t' if rhs else 'n'}"] = (
+                    "contraction, GemmWgmmaConfig", product(136, 200, 152, type_, lhs=lhs, rhs=rhs))
+    all_["wgmma-batch"] = ("contraction, GemmWgmmaConfig", product(72, 128, 64, "f16", batch=3))
+    all_["wgmma-epilogue"] = ("contraction, GemmWgmmaConfig", product(200, 136, 264, "f16", after=True))
+    all_["wgmma-cluster"] = ("contraction, 1, 2>;", product(2048, 2048, 200, "f16", after=True))
+    all_["wgmma-cluster-odd"] = ("contraction, 1, 2>;", product(1928, 2040, 136, "bf16", rhs=True))
+    all_["mma-tf32"] = ("contraction, GemmKind::TF32", product(65, 72, 40, "f32", tf32=True))
+    for type_ in ("f32", "f16"):
+        all_[f"conv-last-{type_}"] = ("contraction", image(type_, True))
+        all_[f"conv-first-{type_}"] = ("contraction", image(type_, False, stride=2))
+    return all_
+
+
+def write(folder):
+    os.makedirs(folder, exist_ok=True)
+    for name, (kernels, graph) in families().items():
+        with open(os.path.join(folder, name + ".mlir"), "w", encoding="utf-8") as file:
+            file.write(graph.text(kernels))
+
+
+if __name__ == "__main__":
+    write(sys.argv[1])

@@ -147,12 +147,15 @@ namespace {
 /// A sum of intervals in any order.
 class Sum {
 public:
-  void add(Interval x) {
+  /// `isExact` is false for a point that was rounded.
+  void add(Interval x, bool isExact = true) {
     ++terms;
     nan |= x.isNan();
     unknown |= x.isUnknown();
     if (nan || unknown)
       return;
+    positive |= x.high > 0;
+    negative |= x.low < 0;
     bool plus = x.low == HUGE_VAL, minus = x.high == -HUGE_VAL;
     maybe |= !plus && !minus && (std::isinf(x.low) || std::isinf(x.high));
     allPlus |= plus;
@@ -162,7 +165,7 @@ public:
     low += x.low;
     high += x.high;
     size += magnitude(x);
-    points &= x.isPoint();
+    points &= x.isPoint() && isExact;
     if (points)
       last = std::min(last, lastBit(x.low));
   }
@@ -185,8 +188,10 @@ public:
                    : Interval{low, high};
     // The ends were added up in f64.
     double unit = slack * roundoff(compute) + 0x1p-53;
-    return widened({low, high},
-                   terms * (unit * size * 1.001 + leastDenormal(compute)));
+    double error = terms * (unit * size * 1.001 + leastDenormal(compute));
+    // Where terms cancel, an error may turn the sign.
+    return positive && negative ? Interval{low - error, high + error}
+                                : widened({low, high}, error);
   }
 
 private:
@@ -194,7 +199,7 @@ private:
   double low = 0, high = 0, size = 0;
   int last = 4096;
   bool nan = false, unknown = false, maybe = false, points = true;
-  bool allPlus = false, allMinus = false;
+  bool allPlus = false, allMinus = false, positive = false, negative = false;
 };
 
 /// A product of intervals in any order.
@@ -387,9 +392,18 @@ static Interval times(Interval a, Interval b) {
   return {low, high};
 }
 
-/// A value as tensor cores read it in TF32, or as it is.
+/// Whether f64 holds a * b.
+static bool isExactProduct(double a, double b) {
+  double product = a * b;
+  if (a == 0 || b == 0)
+    return true;
+  return lastBit(a) + lastBit(b) >= -1074 && std::fma(a, b, -product) == 0;
+}
+
+/// A value as tensor cores read it in TF32, or as it is; denormals lose 13
+/// bits.
 static Interval asTf32(Interval x) {
-  return widened(x, 0x1p-11 * magnitude(x));
+  return widened(x, 0x1p-11 * magnitude(x) + 0x1p-137);
 }
 
 /// contract, convolution: padding multiplies by zero.
@@ -422,7 +436,10 @@ static Results productRule(Operation *op, Operands operands,
           }
           Interval a = places[0] < 0 ? Interval() : lhs.at(places[0]);
           Interval b = rhs.at(places[1]);
-          sum.add(tf32 ? times(asTf32(a), asTf32(b)) : times(a, b));
+          if (tf32)
+            sum.add(times(asTf32(a), asTf32(b)));
+          else // Products of f64 are rounded, or not where fused with the sum.
+            sum.add(times(a, b), !isDouble || isExactProduct(a.low, b.low));
         });
         if (isReal)
           box->set(i, sum.finish(isDouble ? DType::F64 : DType::F32, slack,

@@ -8,6 +8,7 @@
 // the largest error of an output counts for all of its elements.
 //===----------------------------------------------------------------------===//
 #include "fusec/Verify/NetBounds.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
 
 using namespace fusec;
 using namespace fusec::verify;
@@ -60,12 +61,38 @@ static llvm::Error measure(session::Model &model,
   return llvm::Error::success();
 }
 
-static void cutDown(Bounds &bounds, double error) {
+/// Whether an op may round f32 operands to the 11 digits of TF32, which the
+/// evaluator never does.
+static bool allowsTf32(mlir::Operation *function) {
+  return function
+      ->walk([](mlir::Operation *op) {
+        auto contract = mlir::dyn_cast<graph::ContractOp>(op);
+        auto convolution = mlir::dyn_cast<graph::ConvolutionOp>(op);
+        return (contract && contract.getAllowTf32()) ||
+                       (convolution && convolution.getAllowTf32())
+                   ? mlir::WalkResult::interrupt()
+                   : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Below this all digits of a sum may be roundings of denormals; there the
+/// interval counts.
+static double denormalNoise(DType dtype) {
+  double least = dtype == DType::F64    ? 0x1p-1074
+                 : dtype == DType::F16  ? 0x1p-24
+                 : dtype == DType::BF16 ? 0x1p-133
+                                        : 0x1p-149;
+  return dtype == DType::F16 ? least : 1024 * least;
+}
+
+/// `least` is the least roundoff that counts.
+static void cutDown(Bounds &bounds, double error, double least) {
   const HostTensor &middle = bounds.middle;
   bool isByte = middle.dtype == DType::F8E4M3 || middle.dtype == DType::F8E5M2;
   if (!isFloat(middle.dtype) || isByte)
     return;
-  double unit = unitRoundoff(middle.dtype), largest = 0;
+  double unit = std::max(unitRoundoff(middle.dtype), least), largest = 0;
   double scale = middle.dtype == DType::F64 ? 0x1p-29 : 1;
   for (int64_t i = 0, e = middle.elements(); i < e; ++i)
     if (double x = std::fabs(middle.getF64(i)); std::isfinite(x))
@@ -76,7 +103,7 @@ static void cutDown(Bounds &bounds, double error) {
       continue;
     double room =
         scale * ((1e-4 + 2 * unit) * std::fabs(x) + (1e-5 + unit) * largest) +
-        kFactor * error;
+        kFactor * error + denormalNoise(middle.dtype);
     bounds.low[i] = std::max(bounds.low[i], x - room);
     bounds.high[i] = std::min(bounds.high[i], x + room);
   }
@@ -95,7 +122,8 @@ verify::boundsOfNet(session::Model &model, llvm::ArrayRef<HostTensor> inputs) {
     if (llvm::Error error = measure(model, near, errors))
       return std::move(error);
   }
+  double least = allowsTf32(model.function()) ? 0x1p-11 : 0;
   for (auto [one, error] : llvm::zip(*bounds, errors))
-    cutDown(one, error);
+    cutDown(one, error, least);
   return bounds;
 }

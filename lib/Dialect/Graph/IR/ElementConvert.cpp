@@ -48,8 +48,8 @@ Value compareFloat(ElementBuilder &eb, arith::CmpFPredicate predicate,
   return eb.make<arith::CmpFOp>(predicate, lhs, rhs);
 }
 
-/// Limits `value` to the finite range of `to`. NaN is kept; so are infinities
-/// if `keepInfinity`.
+/// Limits `value` to the finite range of `to`. NaN is kept; so is, if
+/// `keepInfinity`, what is infinite in f32, in which float8 is computed.
 Value clampToFinite(ElementBuilder &eb, Value value, FloatType to,
                     bool keepInfinity) {
   Type compute = getElementTypeOrSelf(value);
@@ -59,8 +59,10 @@ Value clampToFinite(ElementBuilder &eb, Value value, FloatType to,
   Value clamped = eb.make<arith::MaximumFOp>(atMost, low);
   if (!keepInfinity)
     return clamped;
-  Value infinity = eb.real(compute, HUGE_VAL);
-  Value isInfinite = compareFloat(eb, arith::CmpFPredicate::OEQ,
+  // From here on f64 rounds to the infinity of f32.
+  Value infinity =
+      eb.real(compute, compute.isF64() ? 0x1.ffffffp127 : HUGE_VAL);
+  Value isInfinite = compareFloat(eb, arith::CmpFPredicate::OGE,
                                   eb.make<math::AbsFOp>(value), infinity);
   return eb.select(isInfinite, value, clamped);
 }

@@ -97,6 +97,11 @@ Value ops::buildCombine(ElementBuilder &eb, ReduceKind kind, Type elementType,
   return combineIntegers(eb, kind, elementType.isUnsignedInteger(), lhs, rhs);
 }
 
+Value ops::fromRunning(ElementBuilder &eb, Value value, Type from, Type to) {
+  return isa<Float8E5M2Type>(to) ? eb.roundTo(value, to)
+                                 : eb.convert(value, from, to);
+}
+
 Value ops::compare(ElementBuilder &eb, arith::CmpIPredicate predicate,
                    Value lhs, Value rhs) {
   return eb.make<arith::CmpIOp>(predicate, lhs, rhs);

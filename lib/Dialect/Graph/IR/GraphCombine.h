@@ -26,6 +26,12 @@ mlir::Value buildCombine(ElementBuilder &builder, ReduceKind kind,
                          mlir::Type elementType, mlir::Value lhs,
                          mlir::Value rhs);
 
+/// A number that an op has carried in type `from` as an element of `to`, both
+/// in their compute types. As `ElementBuilder::convert`, but an infinity stays
+/// one where float8 has it: it is a result, not the operand of a cast.
+mlir::Value fromRunning(ElementBuilder &builder, mlir::Value value,
+                        mlir::Type from, mlir::Type to);
+
 /// Integer comparison for `index`, signed or unsigned operands.
 mlir::Value compare(ElementBuilder &builder,
                     mlir::arith::CmpIPredicate predicate, mlir::Value lhs,

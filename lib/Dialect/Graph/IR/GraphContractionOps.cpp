@@ -36,8 +36,9 @@ static SmallVector<Type> accumulatorState(Operation *op) {
 /// caller's business.
 static Value finishSum(Operation *op, ElementBuilder &eb, Value sum) {
   Type from = accumulatorElement(op), to = ops::elementOf(op->getResult(0));
-  return from == ElementBuilder::computeType(to) ? sum
-                                                 : eb.convert(sum, from, to);
+  return from == ElementBuilder::computeType(to)
+             ? sum
+             : ops::fromRunning(eb, sum, from, to);
 }
 
 using Factors = std::pair<Value, Value>;

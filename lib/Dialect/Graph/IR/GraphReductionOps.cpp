@@ -305,6 +305,6 @@ SmallVector<Value> CumulativeOp::buildCombine(ElementBuilder &eb,
 
 Value CumulativeOp::buildFinish(ElementBuilder &eb, ValueRange state,
                                 unsigned) {
-  return eb.convert(state[0], runningElement(*this),
-                    ops::elementOf(getResult()));
+  return ops::fromRunning(eb, state[0], runningElement(*this),
+                          ops::elementOf(getResult()));
 }

@@ -80,6 +80,21 @@ static Expected<Tensor> runChanged(Operation *op, Operands operands,
   return std::move(results->front());
 }
 
+/// What may be NaN wins over numbers: nothing is known where it arrives.
+static llvm::Error spreadUnknown(Operation *op, Operands operands,
+                                 BoxContext &context, Box &box) {
+  auto spoilt = runChanged(op, operands, context, [](Interval x, bool) {
+    return x.isUnknown() ? NAN : 0.0;
+  });
+  if (!spoilt)
+    return spoilt.takeError();
+  box.spread();
+  for (int64_t i = 0, e = box.middle.elements(); i < e; ++i)
+    if (std::isnan(spoilt->real[i]) && !box.at(i).isNan())
+      box.setUnknown(i);
+  return llvm::Error::success();
+}
+
 template <typename OpT>
 static Results scatterRule(Operation *op, Operands operands,
                            BoxContext &context) {
@@ -90,6 +105,11 @@ static Results scatterRule(Operation *op, Operands operands,
   Box box = std::move(*result);
   ScatterKind kind = cast<OpT>(op).getKind();
   bool arithmetic = kind == ScatterKind::add || kind == ScatterKind::mul;
+  bool isExtreme = kind == ScatterKind::min || kind == ScatterKind::max;
+  if (isExtreme && box.middle.isReal() &&
+      (hasUnknown(*operands[0]) || hasUnknown(*operands[2])))
+    if (llvm::Error error = spreadUnknown(op, operands, context, box))
+      return std::move(error);
   if (!arithmetic || hasUnknown(*operands[1]))
     return single(std::move(box));
   bool inexact = !operands[0]->isExact() || !operands[2]->isExact();

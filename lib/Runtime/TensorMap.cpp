@@ -73,6 +73,10 @@ static Error checkModes(const TensorMapArg &map) {
     return fail("expected a swizzle of 0, 32, 64 or 128 bytes that holds a row "
                 "of %lld bytes, found %u",
                 static_cast<long long>(row), map.swizzle);
+  // cuTensorMapEncodeTiled takes it; a copy by it is an illegal instruction.
+  if (map.swizzle != 0 && map.dims.size() == 1)
+    return fail("expected no swizzle of a map of one dimension, found %u",
+                map.swizzle);
   if (!llvm::is_contained({0u, 64u, 128u, 256u}, map.l2Promotion))
     return fail("expected an L2 promotion of 0, 64, 128 or 256 bytes, found %u",
                 map.l2Promotion);

@@ -117,6 +117,17 @@ struct Box {
       --end;
     return {uint32_t(first), uint32_t(end - first)};
   }
+  /// The elements that a store writes. Hardware stores whole units of 16 bytes
+  /// by maps of one dimension, the end of the last one also outside the tensor.
+  std::pair<uint32_t, uint32_t> stored() const {
+    auto [first, count] = inside();
+    if (map.rank > 1 || count == 0)
+      return {first, count};
+    uint32_t unit = 16 / map.elementBytes;
+    auto end = static_cast<uint32_t>(at[0] + first + count);
+    return {first,
+            std::min(size(0) - first, count + (unit - end % unit) % unit)};
+  }
   /// Of element i of the row that starts at `row`.
   u64 address(u64 row, uint32_t i) const {
     return row + u64(at[0] + int64_t(i) * map.steps[0]) * map.elementBytes;
@@ -211,7 +222,7 @@ void Worker::tmaStore(const FusecTensorMap *map, FusecEmuShared from,
   store.offset = source;
   store.bytes = box.bytes();
   store.line = line;
-  auto [first, elements] = box.inside();
+  auto [first, elements] = box.stored();
   box.forEachRow(
       [&, first = first, elements = elements](uint32_t number, u64 row) {
         if (!row)

@@ -163,6 +163,11 @@ TEST(VerifyProgram, ChecksTensorMaps) {
   expect([](Map &m) { m.swizzle = 16; },
          "expected a swizzle of 0, 32, 64 or 128 bytes that holds a row of 32 "
          "bytes, found 16");
+  expect(
+      [](Map &m) {
+        m.dims = {64}, m.strides = {}, m.box = {16}, m.swizzle = 64;
+      },
+      "expected no swizzle of a map of one dimension, found 64");
   expect([](Map &m) { m.l2Promotion = 32; },
          "expected an L2 promotion of 0, 64, 128 or 256 bytes, found 32");
   expect([](Map &m) { m.dtype = DType::I32, m.fill = Map::Fill::Nan; },

@@ -11,7 +11,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 packages=(
-  ccache clang-22 clang-format-22 cmake g++ libfmt-dev libgtest-dev libmlir-22-dev
+  ccache clang-22 clang-format-22 cmake g++ libclang-rt-22-dev libfmt-dev libgtest-dev
+  libmlir-22-dev
   libonnx-testdata libprotozero-dev libxml2-dev libzstd-dev lld-22 llvm-22-dev llvm-22-tools
   mlir-22-tools ninja-build python3 python3-clang-22 python3-numpy xz-utils zlib1g-dev)
 

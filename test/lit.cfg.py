@@ -26,6 +26,12 @@ exits = os.path.join(config.test_source_root, "Tool", "Inputs", "exits.py")
 config.substitutions.append(("%exits", f"{sys.executable} {exits}"))
 config.substitutions.append(("%python", sys.executable))
 
+# `--param target=emulator` runs in the emulator what tests run on the host.
+target = lit_config.params.get("target")
+if target:
+    config.substitutions.append(("--target=host", f"--target={target}"))
+    config.test_exec_root = os.path.join(config.test_exec_root, target)
+
 # Networks are written with the onnx package: the interpreter's own, or the one
 # that scripts/setup.sh puts into the build.
 paths = [config.fusec_source_dir, os.path.join(config.fusec_source_dir, "build", "python"),

@@ -81,6 +81,7 @@ public:
         subject.model, way, subject.inputs,
         [&](const session::Compiled &compiled) {
           addDecisions(compiled.compilation.decisions, report.features);
+          addPaths(compiled.compilation.program, report.features);
         },
         [&](driver::Stage stage, Operation *root) {
           addStage(stage, root, report.features);

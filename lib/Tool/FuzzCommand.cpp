@@ -324,6 +324,8 @@ static llvm::Expected<ExitCode> fuzzRun(const Arguments &arguments) {
     printJson(tally.toJson(since(begin)));
   else
     tally.print(llvm::outs(), since(begin));
+  if (arguments.has("coverage") && !arguments.has("json"))
+    tally.printCoverage(llvm::outs());
   return tally.findings.empty() ? ExitCode::Ok : ExitCode::WrongResult;
 }
 
@@ -336,14 +338,14 @@ CommandSpec fusec::tool::fuzzCommand() {
       "[options]",
       "Makes random graphs of all operators and element types with awkward "
       "shapes and\nvalues, runs them on the reference evaluator and on targets "
-      "(fused; at times\nunfused, exact, without an optional pass, or changed "
-      "in "
-      "ways that keep the result)\nand judges every element by bounds derived "
-      "from the graph (docs/verification.md).\nThe same seed is the same graph "
-      "on every machine. Graphs run in child processes:\ncrashes and hangs are "
-      "findings, as are results out of bounds and kernels that fail.\nExit "
-      "code "
-      "1 if there is a finding.",
+      "(fused; at times\nunfused, exact, without an optional pass, changed in "
+      "ways that keep the result, or\nwith tensors in awkward places) and "
+      "judges every element by bounds derived from\nthe graph "
+      "(docs/verification.md). Seven of eight graphs are compiled without\n"
+      "optimising. The same seed is the same graph on every machine. Graphs "
+      "run in child\nprocesses: crashes and hangs are findings, as are results "
+      "out of bounds and kernels\nthat fail. Exit code 1 if there is a "
+      "finding.",
       concat({{{"seed", "N", "the first seed (default: 0)"},
                {"count", "N",
                 "number of seeds (default: 1000, or as many as --time allows)"},
@@ -361,6 +363,10 @@ CommandSpec fusec::tool::fuzzCommand() {
                {"out", "DIR",
                 "write the graph, inputs and run line of each finding to "
                 "DIR/seed-N"},
+               {"coverage", "",
+                "list how many graphs reached each kind of kernel, each reason "
+                "of the\nplanner and each path of lowering, those that none "
+                "reached too"},
                {"json", "", "report as JSON"}},
               commonOptionSpecs()}),
       {{"fusec fuzz --count=20", "the first graphs, on the host"},

@@ -145,6 +145,28 @@ void FuzzTally::print(llvm::raw_ostream &os, double seconds) const {
     os << "unsupported, " << count << " times: " << kind << '\n';
 }
 
+void FuzzTally::printCoverage(llvm::raw_ostream &os) const {
+  auto countOf = [&](const std::string &name) {
+    auto found = features.find(name);
+    return found == features.end() ? int64_t(0) : found->second;
+  };
+  int64_t reached = 0;
+  std::vector<std::string> all = fuzz::decisionsAndPaths();
+  os << "graphs that reached:\n";
+  for (const std::string &name : all) {
+    StringRef rest = name;
+    int64_t count = countOf(name);
+    if (rest.consume_front("refusal:"))
+      for (const char *place : {"split:", "alone:"})
+        count += countOf(place + rest.str());
+    reached += count > 0;
+    os << llvm::format("%8lld  ", static_cast<long long>(count)) << name
+       << '\n';
+  }
+  os << "coverage: " << reached << " of " << all.size()
+     << " decisions and paths\n";
+}
+
 Object FuzzTally::toJson(double seconds) const {
   Array found, seeds;
   for (const Finding &finding : findings)

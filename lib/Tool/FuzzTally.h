@@ -41,6 +41,9 @@ public:
   /// "findings", "unsupported", "features", "kept"}.
   void print(llvm::raw_ostream &os, double seconds) const;
   llvm::json::Object toJson(double seconds) const;
+  /// How often each decision of the planner and each path of lowering was
+  /// reached, those never reached too.
+  void printCoverage(llvm::raw_ostream &os) const;
 
 private:
   int64_t runs = 0, elements = 0, exact = 0, unknown = 0;

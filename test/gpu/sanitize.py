@@ -31,6 +31,7 @@ TOOLS = {
     "synccheck": [],
 }
 FOUND = 77
+SUMMARY = r"ERROR SUMMARY: ([1-9]\d*) error|RACECHECK SUMMARY: ([1-9]\d*) hazard"
 START = time.time()
 
 
@@ -63,7 +64,7 @@ def first_report(text):
 
 
 def planted(tools, out):
-    """Tools that miss their planted fault; None without nvcc."""
+    """Tools that miss their planted fault, also in a child; None without nvcc."""
     nvcc = which("nvcc")
     if not nvcc:
         return None
@@ -73,7 +74,13 @@ def planted(tools, out):
     if code:
         print("planted.cu does not compile:", text[-300:])
         return list(tools)
-    return [tool for tool in tools if run(sanitized(tool, [binary, tool]), 60)[0] != FOUND]
+    missed = []
+    for tool in tools:
+        for place in ([], ["child"]):
+            text = run(sanitized(tool, [binary, tool, *place]), 60)[1]
+            if not re.search(SUMMARY, text):
+                missed.append(" in a ".join([tool, *place]))
+    return missed
 
 
 def subjects(options, out):
@@ -156,7 +163,7 @@ def main():
             with open(os.path.join(out, f"fuzz-{seed}.{tool}.txt"), "w", encoding="utf-8") as file:
                 file.write(text)
             graphs = re.search(r"fuzz: (\d+) graphs, (\d+) runs, (\d+) findings", text)
-            errors = re.findall(r"ERROR SUMMARY: ([1-9]\d*) error|RACECHECK SUMMARY: ([1-9]\d*) hazard", text)
+            errors = re.findall(SUMMARY, text)
             return tool, seed, code, graphs.groups() if graphs else ("0", "0", "?"), len(errors), first_report(text)
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

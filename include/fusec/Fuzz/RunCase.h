@@ -14,6 +14,13 @@ namespace fusec::fuzz {
 /// "refusal:NoSchedule", "simt:scf.for>memref.load".
 using Features = std::set<std::string>;
 
+/// Adds which paths of lowering made the kernels of `program`: "path:tickets".
+void addPaths(const runtime::Program &program, Features &features);
+/// The kinds of kernels ("kernel:"), the planner's reasons ("refusal:", also
+/// for what Features have as "split:" and "alone:") and the paths of lowering
+/// that there are: what a long run should reach.
+std::vector<std::string> decisionsAndPaths();
+
 /// The outcome of one way of one case.
 struct WayReport {
   /// As Way::name, with " after MOVES" for a changed graph.

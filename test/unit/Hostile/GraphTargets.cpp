@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "HostileTargets.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include "fusec/Driver/Compile.h"
 #include "fusec/Frontend/Onnx/Reader.h"
 #include "fusec/Reference/Evaluate.h"

@@ -118,8 +118,11 @@ static llvm::Expected<Model> parse(llvm::StringRef text, llvm::StringRef name) {
   Model model;
   model.context = createContext();
   DiagnosticCollector diagnostics(model.context.get());
+  // MLIR's lexer looks for a zero behind the text; a caller's need not have
+  // one.
+  std::string terminated = text.str();
   model.module = parseSourceString<ModuleOp>(
-      text, ParserConfig(model.context.get()), name);
+      terminated, ParserConfig(model.context.get()), name);
   if (!model.module)
     return sessionError(
         ErrorClass::InvalidArgument,

@@ -296,6 +296,16 @@ TEST(Threat, T7) {
     EXPECT_LT(kernel.source.size(), size_t(1) << 20);
 }
 
+// Text ends where its size says, whatever lies behind it.
+TEST(Threat, T8TextEndsWhereItSays) {
+  llvm::StringRef text = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                         "  return %x : tensor<4xf32>\n}\n";
+  auto model = session::parseModel(
+      llvm::StringRef((text + "} behind").str()).take_front(text.size()),
+      "text");
+  EXPECT_TRUE(bool(model)) << llvm::toString(model.takeError());
+}
+
 // MLIR text: resources, large splats, dialects and types that are not there.
 TEST(Threat, T8) {
   for (const char *text :

@@ -125,6 +125,62 @@ TEST(Bounds, SumsAreOffByOneRoundingPerTerm) {
       boundsOf(graph, {reals(DType::F32, {1000}, values)})[0].low[0]));
 }
 
+TEST(Bounds, SumsThatCancelMayTurnTheirSign) {
+  Graph graph({"tensor<3xf32>"}, "tensor<f32>",
+              "graph.reduce sum %0 [0] : tensor<3xf32> -> tensor<f32>");
+  Bounds b =
+      boundsOf(graph, {reals(DType::F32, {3}, {0x1p30, -0x1p30, 0.3})})[0];
+  EXPECT_LT(b.low[0], -1);
+  EXPECT_GT(b.high[0], 1);
+  // Without cancellation zero is the least.
+  b = boundsOf(graph, {reals(DType::F32, {3}, {0x1p-149, 0x1p30, 0.3})})[0];
+  EXPECT_GT(b.low[0], 0);
+}
+
+TEST(Bounds, ProductsOfDoublesAreRoundedOrNot) {
+  Graph graph({"tensor<2xf64>", "tensor<2xf64>"}, "tensor<f64>",
+              "graph.contract %0, %1 batch [] x [] contract [0] x [0] : "
+              "tensor<2xf64>, tensor<2xf64> -> tensor<f64>");
+  // 3.25 and 3.5 least denormals: 3 and 4, or their difference of a half.
+  double least = 0x1p-1074;
+  Bounds b = boundsOf(graph, {reals(DType::F64, {2}, {3.25, -3.5}),
+                              reals(DType::F64, {2}, {-least, -least})})[0];
+  EXPECT_LE(b.low[0], 0);
+  EXPECT_GE(b.high[0], least);
+  // Products that f64 holds have one sum.
+  b = boundsOf(graph, {reals(DType::F64, {2}, {3, 5}),
+                       reals(DType::F64, {2}, {7, -0.5})})[0];
+  EXPECT_EQ(b.low[0], 18.5);
+  EXPECT_EQ(b.high[0], 18.5);
+}
+
+TEST(Bounds, Tf32LosesBitsOfDenormals) {
+  Graph graph({"tensor<1xf32>", "tensor<1xf32>"}, "tensor<f32>",
+              "graph.contract %0, %1 batch [] x [] contract [0] x [0] "
+              "{allowTf32 = true} : tensor<1xf32>, tensor<1xf32> -> "
+              "tensor<f32>");
+  double x = 0x1.8p-137 + 0x1p-149;
+  Bounds b = boundsOf(
+      graph, {reals(DType::F32, {1}, {x}), reals(DType::F32, {1}, {1})})[0];
+  EXPECT_GE(b.high[0], 0x1p-136);
+}
+
+TEST(Bounds, WhatMayBeNanWinsInScatters) {
+  Graph graph("func.func @f(%x: tensor<2xf32>, %i: tensor<1xi32>, %u: "
+              "tensor<1xf32>) -> tensor<2xf32> {\n"
+              "  %s = graph.sin %x : tensor<2xf32>\n"
+              "  %z = graph.sub %s, %s : tensor<2xf32>\n"
+              "  %l = graph.log %z : tensor<2xf32>\n"
+              "  %r = graph.scatter_elements max %l, %i, %u axis = 0 : "
+              "tensor<2xf32>, tensor<1xi32>, tensor<1xf32>\n"
+              "  return %r : tensor<2xf32>\n}\n");
+  HostTensor index = llvm::cantFail(HostTensor::create(DType::I32, {1}));
+  index.setI64(0, 0);
+  Bounds b = boundsOf(graph, {reals(DType::F32, {2}, {1, 2}), index,
+                              reals(DType::F32, {1}, {4})})[0];
+  EXPECT_TRUE(b.isUnknown(0));
+}
+
 TEST(Bounds, HalfMayBeRoundedBetweenOpsOrNot) {
   const char *text = "func.func @f(%x: tensor<2xf16>) -> (tensor<2xf16>, "
                      "tensor<2xf16>) {\n"

@@ -236,6 +236,21 @@ static bool insertIdentity(Mover &m) {
   return true;
 }
 
+/// Puts other ops in place of one.
+static bool rewrite(Mover &m) {
+  auto ops = m.made();
+  m.rng.shuffle(ops);
+  for (Operation *op : ops) {
+    OpBuilder builder(op);
+    if (Value same = rewritten(builder, op, m.rng)) {
+      op->getResult(0).replaceAllUsesWith(same);
+      op->erase();
+      return true;
+    }
+  }
+  return false;
+}
+
 llvm::Expected<Move> fuzz::applyMoves(Case &subject, Rng &rng) {
   struct Named {
     bool (*run)(Mover &);
@@ -249,7 +264,9 @@ llvm::Expected<Move> fuzz::applyMoves(Case &subject, Rng &rng) {
                                      {inputToConstant, "input-to-constant"},
                                      {insertIdentity, "identity"},
                                      {insertIdentity, "identity"},
-                                     {insertIdentity, "identity"}};
+                                     {insertIdentity, "identity"},
+                                     {rewrite, "rewrite"},
+                                     {rewrite, "rewrite"}};
   Mover mover{subject, rng};
   driver::DiagnosticCollector diagnostics(subject.model.context.get());
   for (size_t i = 0; i < subject.model.outputs.size(); ++i)

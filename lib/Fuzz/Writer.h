@@ -107,6 +107,9 @@ void appendControlRecipes(llvm::SmallVectorImpl<WeightedRecipe> &recipes);
 /// One elementwise op that keeps the type of `value`, which is one operand.
 mlir::Value sameTypeOp(Writer &writer, mlir::Value value);
 
+/// Other ops, before `op`, that compute the same; null if there are none.
+mlir::Value rewritten(mlir::OpBuilder &builder, mlir::Operation *op, Rng &rng);
+
 } // namespace fusec::fuzz
 
 #endif // FUSEC_LIB_FUZZ_WRITER_H

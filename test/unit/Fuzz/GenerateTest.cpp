@@ -63,7 +63,8 @@ TEST(Generate, ReachesEveryOpAndType) {
 }
 
 TEST(Moves, KeepGraphsValidAndNameOutputs) {
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  std::set<std::string> kinds;
+  for (uint64_t seed = 0; seed < 90; ++seed) {
     Case subject = generated(seed);
     auto types = subject.model.outputs;
     Rng rng(seed);
@@ -76,6 +77,37 @@ TEST(Moves, KeepGraphsValidAndNameOutputs) {
         EXPECT_EQ(types[output].dtype, spec.dtype) << move->what;
       }
     EXPECT_EQ(subject.inputs.size(), subject.model.inputs.size());
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(move->what).split(parts, ", ", -1, false);
+    for (llvm::StringRef part : parts)
+      kinds.insert(part.str());
+  }
+  EXPECT_EQ(kinds.size(), 8u);
+}
+
+/// The evaluator itself stays in the bounds after moves.
+TEST(Moves, KeepResults) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Case subject = generated(seed);
+    auto bounds =
+        reference::evaluateBounds(subject.model.function(), subject.inputs);
+    if (!bounds) {
+      llvm::consumeError(bounds.takeError()); // too much for a test
+      continue;
+    }
+    auto specs = subject.model.outputs;
+    Rng rng(seed);
+    llvm::Expected<Move> move = applyMoves(subject, rng);
+    ASSERT_TRUE(bool(move)) << llvm::toString(move.takeError());
+    auto found = reference::evaluate(subject.model.function(), subject.inputs);
+    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    for (auto [i, output] : llvm::enumerate(move->outputs))
+      if (output >= 0) {
+        verify::Judgement judged =
+            verify::judge(specs[output], (*bounds)[output], (*found)[i]);
+        EXPECT_EQ(judged.outcome, verify::Outcome::Right)
+            << seed << " after " << move->what << ": " << judged.message;
+      }
   }
 }
 

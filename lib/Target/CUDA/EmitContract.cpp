@@ -163,8 +163,11 @@ LogicalResult HoleWriter::writeValues(char side, Block &hole,
   bind(emitter, hole.getArgument(2), "k");
   if (failed(writePart(emitter, hole, split, /*late=*/true)))
     return failure();
+  // Equal elements have one register.
+  Value values = hole.getTerminator()->getOperand(0);
+  bool isSplat = cast<MemRefType>(values.getType()).getNumElements() == 1;
   os << "    FUSEC_UNROLL\n    for (i32 i = 0; i < V; ++i)\n      out[i] = "
-     << emitter.use(hole.getTerminator()->getOperand(0)) << "[i];\n  }\n";
+     << emitter.use(values) << (isSplat ? "[0];\n  }\n" : "[i];\n  }\n");
   return success();
 }
 

@@ -86,6 +86,20 @@ TEST(ContractionText, GemmBiasGelu) {
   EXPECT_TRUE(has(kernel, "st<8>"));
 }
 
+// One register holds what all elements of an operand are, zeros for example: those
+// need no mask where k ends.
+TEST(ContractionText, SplatOperand) {
+  runtime::Kernel kernel = kernelOf(
+      R"(func.func @f(%a: tensor<1x8x1xf16>) -> tensor<1x8x8xf16> {
+    %0 = graph.constant dense<0.0> : tensor<1xf16>
+    %1 = graph.broadcast %0 [1] : tensor<1xf16> -> tensor<1x1x8xf16>
+    %2 = graph.contract %a, %1 batch [0] x [0] contract [2] x [1] : tensor<1x8x1xf16>, tensor<1x1x8xf16> -> tensor<1x8x8xf16>
+    return %2 : tensor<1x8x8xf16>
+  })");
+  EXPECT_TRUE(has(kernel, "f16 a0[1];"));
+  EXPECT_TRUE(has(kernel, "out[i] = a0[0];"));
+}
+
 TEST(ContractionText, GemmBiasGeluOnHopper) {
   runtime::Kernel kernel = kernelOf(kGemmBiasGelu, TargetInfo::h200());
   EXPECT_TRUE(kernel.usesSm90);

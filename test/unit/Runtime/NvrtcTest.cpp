@@ -368,14 +368,20 @@ TEST_F(NvrtcTest, ASecondProcessFindsKernelsOnDisk) {
   }
   EXPECT_EQ(second[0].module, second[2].module);
 
-  // Everything that changes the result is part of the key.
-  std::vector<NvrtcOptions> others(6);
+  // Everything that changes the result is part of the key, and no two changes
+  // have one key.
+  std::vector<NvrtcOptions> others(11);
   others[0].architecture = 80;
   others[1].lineInfo = true;
   others[2].headers = {{"unused.cuh", ""}};
   others[3].extraOptions = {"--maxrregcount=64"};
   others[4].driverVersion = 13000;
   others[5].skeletonHeader = "s.cuh";
+  others[6].sm90Header = "s.cuh";
+  others[7].headers = {{"unused.cuh", "//"}};
+  others[8].headers = {{"unused.cuh", "//"}, {"other.cuh", ""}};
+  others[9].headers = {{"unused.cuh", ""}, {"other.cuh", "//"}};
+  others[10].fastCompile = true;
   for (const NvrtcOptions &changed : others) {
     NvrtcCompiler other(nvrtc, changed, disk());
     llvm::cantFail(other.compileAll(kernels[0], 1));
@@ -387,6 +393,21 @@ TEST_F(NvrtcTest, ASecondProcessFindsKernelsOnDisk) {
     changed.*field = 8;
     NvrtcCompiler other(nvrtc, options, disk());
     llvm::cantFail(other.compileAll(changed, 1));
+    EXPECT_EQ(other.statistics().programs, 1u);
+  }
+  for (bool Kernel::*field :
+       {&Kernel::usesSkeleton, &Kernel::usesSm90, &Kernel::inPlace}) {
+    Kernel changed = kernels[0];
+    changed.*field = true;
+    NvrtcCompiler other(nvrtc, options, disk());
+    llvm::cantFail(other.compileAll(changed, 1));
+    EXPECT_EQ(other.statistics().programs, 1u);
+  }
+  // A text with two entries is compiled for each of them.
+  for (const char *entry : {"p", "q"}) {
+    Kernel changed{entry, scale("p", "2.0f") + scale("q", "2.0f"), 128, 1};
+    NvrtcCompiler other(nvrtc, options, disk());
+    EXPECT_EQ(llvm::cantFail(other.compileAll(changed, 1))[0].entry, entry);
     EXPECT_EQ(other.statistics().programs, 1u);
   }
   // One module of all kernels is an entry of its own.

@@ -64,6 +64,7 @@ llvm::ArrayRef<OptionalPass> driver::optionalPasses() {
       {"fusec-tile-vectorize", "wide loads and stores"},
       {"fusec-simt-reassociate-index", "cheaper addresses"},
       {"loop-invariant-code-motion", "what a loop repeats"},
+      {"fusec-simt-near-math", "shorter arithmetic for 16-bit results"},
   };
   return kPasses;
 }
@@ -138,6 +139,8 @@ static LogicalResult cleanUpThreads(ModuleOp kernels,
   addOptional(passes, createCanonicalizerPass(), options);
   addOptional(passes, createLoopInvariantCodeMotionPass(), options);
   addOptional(passes, createCSEPass(), options);
+  addOptional(passes.nest<simt::KernelOp>(), simt::createNearMathPass(),
+              options);
   return passes.run(kernels);
 }
 

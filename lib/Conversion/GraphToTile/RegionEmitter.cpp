@@ -3,7 +3,9 @@
 //===----------------------------------------------------------------------===//
 #include "RegionEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -98,10 +100,32 @@ Value RegionEmitter::emitUncached(Value value, ValueRange index) {
   Operation *op = value.getDefiningOp();
   if (auto constantOp = dyn_cast<graph::ConstantOp>(op))
     return constant(constantOp, index);
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  bool mayApproximate = options.numerics == NumericsMode::Default &&
+                        isa<FloatType>(element) &&
+                        element.getIntOrFloatBitWidth() <= 16 &&
+                        !cast<graph::FusibleOpInterface>(op).readsRounded();
+  llvm::SaveAndRestore narrow(isNarrow, mayApproximate);
+  llvm::SaveAndRestore saturates(isSaturated, isa<graph::QuantizeOp>(op));
   ElementBuilder eb = elements();
   std::unique_ptr<graph::ElementReader> operands = reader(op);
   return cast<graph::FusibleOpInterface>(op).buildElement(
       eb, cast<OpResult>(value).getResultNumber(), index, *operands);
+}
+
+void RegionEmitter::notifyOperationInserted(Operation *op,
+                                            OpBuilder::InsertPoint) {
+  using Flags = arith::FastMathFlags;
+  auto mark = [&](Flags flags) {
+    op->setAttr("fastmath",
+                arith::FastMathFlagsAttr::get(op->getContext(), flags));
+  };
+  if (isSaturated && isa<arith::DivFOp>(op))
+    return mark(Flags::arcp);
+  if (isNarrow &&
+      isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+          math::ExpOp, math::ErfOp, math::SqrtOp>(op))
+    mark(Flags::contract | Flags::afn);
 }
 
 Value RegionEmitter::constant(graph::ConstantOp op, ValueRange index) {
@@ -175,6 +199,12 @@ Value RegionEmitter::load(Value argument, ValueRange index, Value other) {
   return fromStorage(loaded, type.getElementType());
 }
 
+/// True if `value` was rounded to `element` where it was made.
+static bool isRounded(Value value, Type element) {
+  auto wide = value.getDefiningOp<arith::ExtFOp>();
+  return wide && getElementTypeOrSelf(wide.getIn()) == element;
+}
+
 void RegionEmitter::store(Value value, Value buffer, RankedTensorType type,
                           ValueRange index, Value storeMask) {
   ElementBuilder eb = elements();
@@ -182,7 +212,7 @@ void RegionEmitter::store(Value value, Value buffer, RankedTensorType type,
   Type storage = storageType(element);
   if (auto real = dyn_cast<FloatType>(element);
       real && storage != ElementBuilder::computeType(element)) {
-    if (real.getWidth() == 8)
+    if (real.getWidth() == 8 && !isRounded(value, element))
       value = eb.roundTo(value, element);
     value = eb.make<arith::TruncFOp>(eb.type(storage), value);
   } else if (auto integer = dyn_cast<IntegerType>(element);

@@ -21,12 +21,18 @@ namespace fusec::graph_to_tile {
 /// kernel under construction. A value is made once for an index, mask and
 /// carrier and used again where it is visible. Reads outside of a tensor never
 /// happen for elements where the mask holds; the others read nothing.
-class RegionEmitter {
+class RegionEmitter : private mlir::OpBuilder::Listener {
 public:
   /// `buffers` maps fusion block arguments to kernel buffers.
   RegionEmitter(mlir::OpBuilder &builder, mlir::Location loc,
                 const TileOptions &options)
-      : builder(builder), loc(loc), options(options) {}
+      : builder(builder), loc(loc), options(options),
+        outerListener(builder.getListener()) {
+    builder.setListener(this);
+  }
+  ~RegionEmitter() override { builder.setListener(outerListener); }
+  RegionEmitter(const RegionEmitter &) = delete;
+  RegionEmitter &operator=(const RegionEmitter &) = delete;
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
@@ -102,6 +108,10 @@ public:
   friend class Reader;
 
 private:
+  /// Marks arithmetic of values that are rounded to 16 bits or fewer: it may
+  /// be contracted and approximated (docs/semantics.md).
+  void notifyOperationInserted(mlir::Operation *op,
+                               mlir::OpBuilder::InsertPoint) override;
   mlir::Value emitUncached(mlir::Value value, mlir::ValueRange index);
   mlir::Value load(mlir::Value argument, mlir::ValueRange index,
                    mlir::Value other);
@@ -119,6 +129,11 @@ private:
 
   mlir::RankedTensorType carrier;
   mlir::Value mask;
+  mlir::OpBuilder::Listener *outerListener;
+  // What is being built is a value of at most 16 bits, in default mode.
+  bool isNarrow = false;
+  // Quotients are rounded to few bits and saturated.
+  bool isSaturated = false;
   // (value, mask, carrier, rounded, index...) -> tile.
   std::map<std::vector<void *>, mlir::Value> memo;
   llvm::DenseMap<mlir::Value, int64_t> ranges;

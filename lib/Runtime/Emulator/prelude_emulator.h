@@ -850,6 +850,16 @@ FUSEC_DEVICE f32 m_rsqrt(f32 x) { return (f32)(1.0 / __builtin_sqrt((f64)x)); }
 FUSEC_DEVICE f64 m_rsqrt(f64 x) { return 1.0 / __builtin_sqrt(x); }
 FUSEC_DEVICE f32 m_fma(f32 x, f32 y, f32 z) { return __builtin_fmaf(x, y, z); }
 FUSEC_DEVICE f64 m_fma(f64 x, f64 y, f64 z) { return __builtin_fma(x, y, z); }
+FUSEC_DEVICE f32 m_div_bounded(f32 x, f32 y) { return x / y; }
+FUSEC_DEVICE f64 m_div_bounded(f64 x, f64 y) { return x / y; }
+// May be less exact on a GPU: what is rounded to 16 bits or fewer afterwards.
+FUSEC_DEVICE f32 m_exp_near(f32 x) { return m_exp(x); }
+FUSEC_DEVICE f32 m_sqrt_near(f32 x) { return m_sqrt(x); }
+FUSEC_DEVICE f32 m_div_near(f32 x, f32 y) { return x / y; }
+FUSEC_DEVICE f32 m_div_by_sum(f32 x, f32 y) { return x / y; }
+FUSEC_DEVICE f32 m_erfc(f32 x) { return __builtin_erfcf(x); }
+FUSEC_DEVICE f64 m_erfc(f64 x) { return __builtin_erfc(x); }
+FUSEC_DEVICE f32 m_erfc_near(f32 x) { return m_erfc(x); }
 FUSEC_DEVICE bool m_isnan(f32 x) { return x != x; }
 FUSEC_DEVICE bool m_isnan(f64 x) { return x != x; }
 FUSEC_DEVICE f64 m_max(f64 x, f64 y) {

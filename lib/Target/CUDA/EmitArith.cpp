@@ -4,6 +4,7 @@
 #include "Emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -71,6 +72,33 @@ static bool isUnsignedPredicate(arith::CmpIPredicate predicate) {
   return predicate >= arith::CmpIPredicate::ult;
 }
 
+/// True for arithmetic on what is rounded to 16 bits or fewer afterwards.
+static bool isNear(Operation *op) {
+  auto arithmetic = dyn_cast<arith::ArithFastMathInterface>(op);
+  arith::FastMathFlagsAttr flags =
+      arithmetic ? arithmetic.getFastMathFlagsAttr() : nullptr;
+  return flags &&
+         arith::bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::afn);
+}
+
+/// What `trunc` rounds to an 8-bit float after clamping it to the finite range;
+/// null if it does something else.
+static Value unclamped(arith::TruncFOp trunc) {
+  auto type = dyn_cast<FloatType>(trunc.getType());
+  auto high = trunc.getIn().getDefiningOp<arith::MaximumFOp>();
+  auto low = high ? high.getLhs().getDefiningOp<arith::MinimumFOp>() : nullptr;
+  llvm::APFloat least(0.0f), most(0.0f);
+  if (!low || !type || type.getWidth() != 8 || !low.getType().isF32() ||
+      !matchPattern(high.getRhs(), m_ConstantFloat(&least)) ||
+      !matchPattern(low.getRhs(), m_ConstantFloat(&most)))
+    return {};
+  float largest =
+      llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  if (most.convertToFloat() != largest || least.convertToFloat() != -largest)
+    return {};
+  return low.getLhs();
+}
+
 LogicalResult Emitter::emitArith(Operation *op) {
   // A 4-bit value lives in a byte whose upper half means nothing: every use
   // takes the low half, sign-extended.
@@ -125,7 +153,13 @@ LogicalResult Emitter::emitArith(Operation *op) {
       .Case<arith::AddFOp>([&](auto) { return infix("+"); })
       .Case<arith::SubFOp>([&](auto) { return infix("-"); })
       .Case<arith::MulFOp>([&](auto) { return infix("*"); })
-      .Case<arith::DivFOp>([&](auto) { return infix("/"); })
+      .Case<arith::DivFOp>([&](arith::DivFOp div) {
+        bool isBounded = arith::bitEnumContainsAll(div.getFastmath(),
+                                                   arith::FastMathFlags::arcp);
+        if (isNear(div))
+          return call2(isBounded ? "m_div_by_sum" : "m_div_near");
+        return isBounded ? call2("m_div_bounded") : infix("/");
+      })
       .Case<arith::RemFOp>([&](auto) { return call2("m_fmod"); })
       .Case<arith::NegFOp>(
           [&](auto) { return define(op, "-(" + arg(0) + ")"); })
@@ -189,6 +223,8 @@ LogicalResult Emitter::emitArith(Operation *op) {
       .Case<arith::TruncFOp>([&](auto) {
         if (fromType.isF64())
           return define(op, "from_f64<" + to + ">(" + arg(0) + ")");
+        if (Value wide = unclamped(cast<arith::TruncFOp>(op)))
+          return define(op, "from_f32_sat<" + to + ">(" + use(wide) + ")");
         // Of a narrow type the widening is exact: rounded once.
         bool isNarrow = fromType.getIntOrFloatBitWidth() < 32;
         std::string wide = isNarrow ? "to_f32(" + arg(0) + ")" : arg(0);
@@ -250,6 +286,9 @@ LogicalResult Emitter::emitMath(Operation *op) {
       text += (i ? ", " : "") + arg(i);
     return define(op, text + ")");
   };
+  auto nearly = [&](const char *name) {
+    return call((std::string(name) + (isNear(op) ? "_near" : "")).c_str());
+  };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<math::AbsFOp>([&](auto) { return call("m_abs"); })
       .Case<math::AbsIOp>([&](auto) { return call("i_abs"); })
@@ -257,10 +296,10 @@ LogicalResult Emitter::emitMath(Operation *op) {
       .Case<math::CeilOp>([&](auto) { return call("m_ceil"); })
       .Case<math::TruncOp>([&](auto) { return call("m_trunc"); })
       .Case<math::RoundEvenOp>([&](auto) { return call("m_rint"); })
-      .Case<math::SqrtOp>([&](auto) { return call("m_sqrt"); })
+      .Case<math::SqrtOp>([&](auto) { return nearly("m_sqrt"); })
       .Case<math::RsqrtOp>([&](auto) { return call("m_rsqrt"); })
       .Case<math::CbrtOp>([&](auto) { return call("m_cbrt"); })
-      .Case<math::ExpOp>([&](auto) { return call("m_exp"); })
+      .Case<math::ExpOp>([&](auto) { return nearly("m_exp"); })
       .Case<math::Exp2Op>([&](auto) { return call("m_exp2"); })
       .Case<math::ExpM1Op>([&](auto) { return call("m_expm1"); })
       .Case<math::LogOp>([&](auto) { return call("m_log"); })
@@ -280,6 +319,7 @@ LogicalResult Emitter::emitMath(Operation *op) {
       .Case<math::AcoshOp>([&](auto) { return call("m_acosh"); })
       .Case<math::AtanhOp>([&](auto) { return call("m_atanh"); })
       .Case<math::ErfOp>([&](auto) { return call("m_erf"); })
+      .Case<math::ErfcOp>([&](auto) { return nearly("m_erfc"); })
       .Case<math::PowFOp>([&](auto) { return call("m_pow"); })
       .Case<math::CopySignOp>([&](auto) { return call("m_copysign"); })
       .Case<math::FmaOp>([&](auto) { return call("m_fma"); })

@@ -105,6 +105,21 @@ Value floatToInteger(ElementBuilder &eb, Value value, IntegerType to) {
       isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
   APInt most =
       isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  Type step = eb.getBuilder().getIntegerType(std::max(width, 32u));
+  // Bounds of up to 16 bits are exact: clamp, and NaN to 0. Narrow integers go
+  // through i32, so that targets need no i4 or i8 form.
+  if (width <= 16) {
+    double bottom = isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1);
+    double top = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1;
+    Value isNan = compareFloat(eb, arith::CmpFPredicate::UNO, value, value);
+    Value atMost = eb.make<arith::MinimumFOp>(value, eb.real(compute, top));
+    Value clamped =
+        eb.make<arith::MaximumFOp>(atMost, eb.real(compute, bottom));
+    Value safe = eb.select(isNan, eb.zero(compute), clamped);
+    return eb.make<arith::TruncIOp>(
+        eb.type(ElementBuilder::computeType(to)),
+        eb.make<arith::FPToSIOp>(eb.type(step), safe));
+  }
   // Both bounds are powers of two or zero, so exact in f32.
   Value low = eb.real(compute, isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1));
   Value high =
@@ -115,8 +130,6 @@ Value floatToInteger(ElementBuilder &eb, Value value, IntegerType to) {
       eb.logicalAnd(compareFloat(eb, arith::CmpFPredicate::OGE, value, low),
                     compareFloat(eb, arith::CmpFPredicate::OLT, value, high));
   Value safe = eb.select(inRange, value, eb.zero(compute));
-  // Narrow integers go through i32, so that targets need no i4 or i8 form.
-  Type step = eb.getBuilder().getIntegerType(std::max(width, 32u));
   Value whole = isUnsigned && width >= 32
                     ? eb.make<arith::FPToUIOp>(eb.type(step), safe)
                     : eb.make<arith::FPToSIOp>(eb.type(step), safe);

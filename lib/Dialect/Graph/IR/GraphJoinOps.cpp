@@ -293,13 +293,17 @@ Value PhiloxOp::buildElement(ElementBuilder &builder, unsigned,
   Value seed = reader.read(0, {}), offset = reader.read(1, {});
   Type i64 = builder.getBuilder().getI64Type(),
        i32 = builder.getBuilder().getI32Type();
-  Value number = builder.make<arith::IndexCastOp>(
-      builder.type(i64), builder.linearize(index, getType().getShape()));
+  // Four numbers are one block: index arithmetic, so that a thread that makes
+  // all of them is seen to make it once.
+  Value number = builder.linearize(index, getType().getShape());
+  auto asInteger = [&](Value value) {
+    return builder.make<arith::IndexCastOp>(builder.type(i64), value);
+  };
   PhiloxBuilder philox{builder, i64};
-  Value block = builder.make<arith::ShRUIOp>(number, philox.constant(2));
+  Value block = asInteger(builder.divIndex(number, 4));
   Value counter = builder.make<arith::AddIOp>(offset, block);
   SmallVector<Value, 4> words = philox.run(counter, seed);
-  Value which = builder.make<arith::AndIOp>(number, philox.constant(3));
+  Value which = asInteger(builder.remIndex(number, 4));
   Value word = words[3];
   for (int i = 0; i < 3; ++i) {
     Value isThis = builder.make<arith::CmpIOp>(arith::CmpIPredicate::eq, which,

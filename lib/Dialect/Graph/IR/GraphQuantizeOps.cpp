@@ -8,6 +8,7 @@
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -26,6 +27,9 @@ static Value widen(ElementBuilder &eb, Value value, Type to) {
   return eb.make<arith::ExtFOp>(eb.type(to), value);
 }
 
+/// True for a constant 0, or a tile of it.
+static bool isZero(Value value) { return matchPattern(value, m_Zero()); }
+
 Value QuantizeOp::buildScalar(ElementBuilder &builder, ValueRange args) {
   Type element = getType().getElementType();
   Type zeroPointType = getZeroPoint().getType().getElementType();
@@ -35,7 +39,11 @@ Value QuantizeOp::buildScalar(ElementBuilder &builder, ValueRange args) {
       widen(builder, args[0], compute), widen(builder, args[1], compute));
   if (isFloat8(element))
     return builder.convert(quotient, compute, element);
-  // NaN counts as 0, so it becomes the zero point.
+  // NaN counts as 0, which is what its conversion to an integer gives.
+  if (isZero(args[2]))
+    return builder.convert(builder.make<math::RoundEvenOp>(quotient), compute,
+                           element);
+  // With a zero point it becomes that.
   Value isNan = builder.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, quotient,
                                             quotient);
   Value number = builder.select(isNan, builder.zero(compute), quotient);

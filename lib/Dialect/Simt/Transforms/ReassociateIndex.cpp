@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Common/ConstantOf.h"
+#include "fusec/Dialect/Simt/IR/Simt.h"
 #include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,6 +30,9 @@ public:
   /// Rewrites `root`, the last op of a sum, unless it is short.
   void rewrite(Operation *root);
   static bool isSumOp(Operation *op);
+  /// Takes terms that are multiples of the divisor out of a division or
+  /// remainder of a sum without negative parts.
+  void splitDivision(Operation *op);
 
 private:
   void collect(Value value, int64_t factor, Sum &sum);
@@ -75,8 +79,9 @@ bool Reassociate::changesInLoops(Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value))
     result = isa<scf::ForOp>(arg.getOwner()->getParentOp());
   else
-    result = llvm::any_of(value.getDefiningOp()->getOperands(),
-                          [&](Value operand) { return changesInLoops(operand); });
+    result =
+        llvm::any_of(value.getDefiningOp()->getOperands(),
+                     [&](Value operand) { return changesInLoops(operand); });
   return variant[value] = result;
 }
 
@@ -105,12 +110,11 @@ void Reassociate::rewrite(Operation *root) {
   }
   Value result = fixed;
   if (moving)
-    result = result ? arith::AddIOp::create(builder, loc, result, moving)
-                          .getResult()
-                    : moving;
+    result =
+        result ? arith::AddIOp::create(builder, loc, result, moving).getResult()
+               : moving;
   if (sum.constant || !result) {
-    Value constant =
-        arith::ConstantIndexOp::create(builder, loc, sum.constant);
+    Value constant = arith::ConstantIndexOp::create(builder, loc, sum.constant);
     // With the moving part, so that both become one literal.
     if (moving && fixed)
       result = arith::AddIOp::create(
@@ -124,10 +128,83 @@ void Reassociate::rewrite(Operation *root) {
   root->getResult(0).replaceAllUsesWith(result);
 }
 
+/// True for ids, loop variables, sizes and other results of divisions.
+static bool isNonNegative(Value value) {
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = arg.getOwner()->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop)
+      return isa<fusec::simt::KernelOp>(parent);
+    std::optional<int64_t> start = constantOf(loop.getLowerBound());
+    return arg == loop.getInductionVar() && start && *start >= 0;
+  }
+  return isa<fusec::simt::LaneOp, fusec::simt::WarpOp, fusec::simt::BlockIdOp,
+             arith::DivUIOp, arith::RemUIOp>(value.getDefiningOp());
+}
+
+void Reassociate::splitDivision(Operation *op) {
+  std::optional<int64_t> by = constantOf(op->getOperand(1));
+  if (!by || *by <= 0 || !isSumOp(op->getOperand(0).getDefiningOp()))
+    return;
+  Sum sum;
+  collect(op->getOperand(0), 1, sum);
+  if (sum.constant < 0 || llvm::any_of(
+                              sum.terms,
+                              [](auto term) {
+                                return term.second < 0 ||
+                                       !isNonNegative(term.first);
+                              }))
+    return;
+  bool isDivision = isa<arith::DivUIOp>(op);
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value multiples, rest;
+  for (auto [value, factor] : sum.terms) {
+    if (factor % *by)
+      rest = build(builder, loc, rest, {value, factor});
+    else if (isDivision && factor)
+      multiples = build(builder, loc, multiples, {value, factor / *by});
+  }
+  if (llvm::none_of(sum.terms, [&](auto term) {
+        return term.second && term.second % *by == 0;
+      }))
+    return;
+  if (sum.constant)
+    rest =
+        rest ? arith::AddIOp::create(builder, loc, rest, constant(sum.constant))
+                   .getResult()
+             : constant(sum.constant);
+  Value result = constant(0);
+  if (rest)
+    result = isDivision
+                 ? arith::DivUIOp::create(builder, loc, rest, op->getOperand(1))
+                       .getResult()
+                 : arith::RemUIOp::create(builder, loc, rest, op->getOperand(1))
+                       .getResult();
+  if (multiples)
+    result =
+        rest
+            ? arith::AddIOp::create(builder, loc, multiples, result).getResult()
+            : multiples;
+  op->getResult(0).replaceAllUsesWith(result);
+}
+
 namespace {
 struct ReassociateIndexPass
     : fusec::simt::impl::ReassociateIndexPassBase<ReassociateIndexPass> {
   void runOnOperation() override {
+    Reassociate reassociate;
+    SmallVector<Operation *> divisions;
+    getOperation().walk([&](Operation *op) {
+      if (isa<arith::DivUIOp, arith::RemUIOp>(op) &&
+          op->getResult(0).getType().isIndex())
+        divisions.push_back(op);
+    });
+    for (Operation *division : divisions)
+      reassociate.splitDivision(division);
     // Sums whose value something other than a sum uses, producers first.
     SmallVector<Operation *> roots;
     getOperation().walk([&](Operation *op) {
@@ -137,7 +214,6 @@ struct ReassociateIndexPass
           }))
         roots.push_back(op);
     });
-    Reassociate reassociate;
     for (Operation *root : roots)
       reassociate.rewrite(root);
   }

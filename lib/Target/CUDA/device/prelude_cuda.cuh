@@ -180,6 +180,11 @@ FUSEC_DEVICE f32 to_f32(f16 x) {
 FUSEC_DEVICE f32 to_f32(bf16 x) { return as_f32((u32)x.bits << 16); }
 FUSEC_DEVICE f32 to_f32(f8e5m2 x) { return to_f32(f16{(u16)(x.bits << 8)}); }
 FUSEC_DEVICE f32 to_f32(f8e4m3 x) {
+#if __CUDA_ARCH__ >= 890
+  u32 pair;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"((u16)x.bits));
+  return to_f32(f16{(u16)pair});
+#endif
   // As f16 the exponent bias is 15 instead of 7: scale by 2^8, exact also for
   // denormals.
   f32 r = to_f32(f16{(u16)((x.bits & 0x7f) << 7)}) * 256.0f;
@@ -262,16 +267,42 @@ struct FromF32<bf16> {
     return r;
   }
 };
+#if __CUDA_ARCH__ >= 890
+/// `x` saturated; the other half of the pair is zero.
+#define FUSEC_DETAIL_PACK8(name, format)                                       \
+  FUSEC_DEVICE u8 name(f32 x) {                                                \
+    u16 r;                                                                     \
+    asm("cvt.rn.satfinite." format ".f32 %0, %1, %2;"                          \
+        : "=h"(r)                                                              \
+        : "f"(0.0f), "f"(x));                                                  \
+    return (u8)r;                                                              \
+  }
+FUSEC_DETAIL_PACK8(packE4m3, "e4m3x2")
+FUSEC_DETAIL_PACK8(packE5m2, "e5m2x2")
+#undef FUSEC_DETAIL_PACK8
+#endif
 template <>
 struct FromF32<f8e4m3> {
   FUSEC_DEVICE f8e4m3 get(f32 x, bool sat) {
+#if __CUDA_ARCH__ >= 890
+    // 464 lies between the largest finite value and the next: a tie, to even.
+    u8 r = packE4m3(x);
+    return {sat || !(fabsf(x) > 464.0f) ? r : (u8)(r | 0x7f)};
+#else
     return {encode8<3, 7, 0x7e, 0x7f>(x, sat)};
+#endif
   }
 };
 template <>
 struct FromF32<f8e5m2> {
   FUSEC_DEVICE f8e5m2 get(f32 x, bool sat) {
+#if __CUDA_ARCH__ >= 890
+    u8 r = packE5m2(x);
+    return {sat || !(fabsf(x) >= 61440.0f) ? r
+                                                     : (u8)((r & 0x80) | 0x7c)};
+#else
     return {encode8<2, 15, 0x7b, 0x7c>(x, sat)};
+#endif
   }
 };
 
@@ -345,6 +376,16 @@ FUSEC_DEVICE T cvt_sat(F x) {
   if (x <= low)
     return L::min;
   return (T)x;
+}
+
+/// The hardware's conversion clamps and gives 0 for NaN.
+template <>
+__device__ __forceinline__ i32 cvt_sat<i32, f32>(f32 x) {
+  return __float2int_rz(x);
+}
+template <>
+__device__ __forceinline__ u32 cvt_sat<u32, f32>(f32 x) {
+  return __float2uint_rz(x);
 }
 
 /// tf32 bits of x, rounded to nearest, ties away from zero.
@@ -849,6 +890,75 @@ FUSEC_DETAIL_MATH2(copysign, copysign)
 
 FUSEC_DEVICE f32 m_fma(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); }
 FUSEC_DEVICE f64 m_fma(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); }
+namespace fusec_detail {
+FUSEC_DEVICE f32 reciprocal(f32 x) {
+  f32 r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+FUSEC_DEVICE f32 power2(f32 x) {
+  f32 r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+} // namespace fusec_detail
+
+/// A quotient that is rounded to an integer or 8-bit float and saturated: x / y
+/// rounded to nearest where 2^-40 <= |x / y| < 2^60; elsewhere something on the
+/// same side of that range, with its sign, zero, infinity or NaN. What depends
+/// on y alone is done once where many are divided by the same.
+FUSEC_DEVICE f32 m_div_bounded(f32 x, f32 y) {
+  const f32 a = fabsf(y);
+  // Makes y positive, so that a zero keeps its sign below.
+  const f32 s = copysignf(
+      a >= 0x1p60f ? 0x1p-100f : a < 0x1p-40f ? 0x1p100f : 1.0f, y);
+  y *= s;
+  f32 r = fusec_detail::reciprocal(y);
+  r = __fmaf_rn(r, __fmaf_rn(-y, r, 1.0f), r);
+  x *= s;
+  const f32 q = x * r;
+  // Residuals are exact in this range.
+  f32 p = __fmaf_rn(-r, __fmaf_rn(y, q, -x), q);
+  p = __fmaf_rn(-r, __fmaf_rn(y, p, -x), p);
+  return fabsf(q) < 0x1p60f ? p : q;
+}
+FUSEC_DEVICE f64 m_div_bounded(f64 x, f64 y) { return x / y; }
+
+// Functions of values that are rounded to 16 bits or fewer afterwards: within
+// 2^-17 of the result, results below 2^-126 may become 0.
+FUSEC_DEVICE f32 m_exp_near(f32 x) {
+  return fusec_detail::power2(x * 0x1.715476p+0f);
+}
+FUSEC_DEVICE f32 m_sqrt_near(f32 x) {
+  f32 r;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+FUSEC_DEVICE f32 m_div_near(f32 x, f32 y) {
+  f32 r;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+  return r;
+}
+/// x / y for 1 <= y < 2^126 (or NaN).
+FUSEC_DEVICE f32 m_div_by_sum(f32 x, f32 y) {
+  return x * fusec_detail::reciprocal(y);
+}
+/// 1 - erf(x): for x >= 0 two to the power of a polynomial.
+FUSEC_DEVICE f32 m_erfc_near(f32 x) {
+  const f32 a = fabsf(x);
+  f32 p = -0x1.54e18ap-16f;
+  p = __fmaf_rn(p, a, 0x1.fdb5b6p-12f);
+  p = __fmaf_rn(p, a, -0x1.565688p-8f);
+  p = __fmaf_rn(p, a, 0x1.15cb36p-5f);
+  p = __fmaf_rn(p, a, -0x1.382d26p-3f);
+  p = __fmaf_rn(p, a, -0x1.d58bb8p-1f);
+  p = __fmaf_rn(p, a, -0x1.a0c8c0p+0f);
+  const f32 e = fusec_detail::power2(p * a);
+  return x < 0.0f ? 2.0f - e : e;
+}
+FUSEC_DEVICE f64 m_erfc(f64 x) { return erfc(x); }
+FUSEC_DEVICE f32 m_erfc(f32 x) { return erfcf(x); }
+
 FUSEC_DEVICE bool m_isnan(f32 x) { return x != x; }
 FUSEC_DEVICE bool m_isnan(f64 x) { return x != x; }
 /// NaN if either is NaN; -0 < +0.

@@ -24,4 +24,23 @@ def ReassociateIndexPass : Pass<"fusec-simt-reassociate-index", "::fusec::simt::
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def NearMathPass : Pass<"fusec-simt-near-math", "::fusec::simt::KernelOp"> {
+  let summary = "fewer instructions where results are rounded to 16 bits";
+  let description = [{
+    Arithmetic that is marked `contract` and `afn` belongs to a value that is
+    rounded to 16 bits or fewer afterwards. A product and a sum become one
+    `math.fma`; `1 + erf(x)` becomes `erfc(-x)`, which is exact also where the
+    sum cancels; a division by `1 + exp(-|x|)`, which lies in [1, 2], is marked
+    `arcp` and needs no care about the range of its reciprocal.
+
+    Requires: flags only where the value's type allows it. Guarantees: results
+    within 2^-17 of what the marked ops say.
+
+    Before: `%p = mulf %a, %b fastmath<contract,afn>; addf %p, %c fastmath<contract,afn>`
+    after:  `math.fma %a, %b, %c`
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 #endif // FUSEC_DIALECT_SIMT_TRANSFORMS_PASSES_TD

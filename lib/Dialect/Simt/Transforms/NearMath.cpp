@@ -1,0 +1,134 @@
+//===- NearMath.cpp - shorter arithmetic for narrow results ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams of 16-bit elements have about 30 instructions an element before the
+// multiprocessors, not the memory, set their speed. What is rounded to 16 bits
+// need not be computed to the last of 24.
+//===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Simt/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+namespace fusec::simt {
+#define GEN_PASS_DEF_NEARMATHPASS
+#include "fusec/Dialect/Simt/Transforms/Passes.h.inc"
+} // namespace fusec::simt
+
+using namespace mlir;
+
+static bool isMarked(Operation *op) {
+  auto arithmetic = dyn_cast_or_null<arith::ArithFastMathInterface>(op);
+  arith::FastMathFlagsAttr flags =
+      arithmetic ? arithmetic.getFastMathFlagsAttr() : nullptr;
+  return flags && arith::bitEnumContainsAll(flags.getValue(),
+                                            arith::FastMathFlags::contract |
+                                                arith::FastMathFlags::afn);
+}
+
+static bool isOne(Value value) { return matchPattern(value, m_OneFloat()); }
+
+/// The marked op of class `OpT` that makes `value`, or null.
+template <typename OpT>
+static OpT marked(Value value) {
+  auto op = value.getDefiningOp<OpT>();
+  return op && isMarked(op) ? op : OpT();
+}
+
+/// 1 + erf(x) as erfc(-x).
+static bool formErfc(arith::AddFOp sum, OpBuilder &builder) {
+  for (auto [value, one] : {std::pair(sum.getLhs(), sum.getRhs()),
+                            std::pair(sum.getRhs(), sum.getLhs())}) {
+    auto erf = marked<math::ErfOp>(value);
+    if (!erf || !isOne(one))
+      continue;
+    Value minus =
+        arith::NegFOp::create(builder, sum.getLoc(), erf.getOperand());
+    sum.replaceAllUsesWith(
+        math::ErfcOp::create(builder, sum.getLoc(), minus, sum.getFastmath())
+            .getResult());
+    sum.erase();
+    return true;
+  }
+  return false;
+}
+
+/// A product that feeds nothing but a sum.
+static arith::MulFOp onlyFactor(Value value) {
+  auto product = marked<arith::MulFOp>(value);
+  return product && product->hasOneUse() ? product : arith::MulFOp();
+}
+
+/// a * b + c, a * b - c and c - a * b in one op.
+static void formFma(Operation *sum, OpBuilder &builder) {
+  Value lhs = sum->getOperand(0), rhs = sum->getOperand(1);
+  bool isDifference = isa<arith::SubFOp>(sum);
+  arith::MulFOp product = onlyFactor(lhs);
+  Value other = rhs;
+  if (!product) {
+    product = onlyFactor(rhs);
+    other = lhs;
+  }
+  if (!product)
+    return;
+  Location loc = sum->getLoc();
+  Value factor = product.getLhs();
+  if (isDifference) {
+    Value &negated = other == lhs ? factor : other;
+    negated = arith::NegFOp::create(builder, loc, negated);
+  }
+  Value fma =
+      math::FmaOp::create(builder, loc, factor, product.getRhs(), other);
+  sum->getResult(0).replaceAllUsesWith(fma);
+  sum->erase();
+  product.erase();
+}
+
+/// True for 1 + exp(-|x|).
+static bool isNearOne(Value value) {
+  auto sum = value.getDefiningOp<arith::AddFOp>();
+  if (!sum || !(isOne(sum.getLhs()) || isOne(sum.getRhs())))
+    return false;
+  Value power = isOne(sum.getLhs()) ? sum.getRhs() : sum.getLhs();
+  auto exp = power.getDefiningOp<math::ExpOp>();
+  auto minus = exp ? exp.getOperand().getDefiningOp<arith::NegFOp>() : nullptr;
+  return minus && minus.getOperand().getDefiningOp<math::AbsFOp>();
+}
+
+namespace {
+struct NearMath : fusec::simt::impl::NearMathPassBase<NearMath> {
+  void runOnOperation() override {
+    SmallVector<Operation *> found;
+    getOperation()->walk([&](Operation *op) {
+      if (isMarked(op))
+        found.push_back(op);
+    });
+    for (Operation *op : found)
+      if (auto div = dyn_cast<arith::DivFOp>(op))
+        if (isNearOne(div.getRhs()))
+          div.setFastmath(div.getFastmath() | arith::FastMathFlags::arcp);
+    llvm::SmallPtrSet<Operation *, 8> gone;
+    for (Operation *op : found) {
+      OpBuilder builder(op);
+      if (auto sum = dyn_cast<arith::AddFOp>(op))
+        if (formErfc(sum, builder))
+          gone.insert(op);
+    }
+    for (Operation *op : found) {
+      if (gone.contains(op))
+        continue;
+      OpBuilder builder(op);
+      // Products stand before the sums that take them in, so that none of
+      // them is looked at again.
+      if (isa<arith::AddFOp, arith::SubFOp>(op))
+        formFma(op, builder);
+    }
+    // What stood before 1 + erf(x) has no use any more.
+    getOperation()->walk([](math::ErfOp erf) {
+      if (erf->use_empty())
+        erf.erase();
+    });
+  }
+};
+} // namespace

@@ -14,8 +14,9 @@ using tile::Digit;
 // A 16-byte access a thread is the widest there is (sm_80, sm_90).
 static constexpr int64_t kAccessBytes = 16;
 static constexpr int64_t kThreads = 256;
-// Loads in flight: 48 KiB a SM need about three 16-byte loads of each of 1024
-// threads (bytes in flight = bandwidth * latency).
+// Bytes in flight = bandwidth * latency: 48 KiB a multiprocessor, which are 64
+// of each of 768 threads.
+static constexpr int64_t kThreadBytes = 64;
 static constexpr int64_t kMaxRepeats = 4;
 
 /// Elements of one vector access: a power of two that divides the innermost
@@ -29,6 +30,26 @@ static int64_t vectorSize(const analysis::RegionForm &form, int64_t bytes,
   while (vector > 1 && inner % vector)
     vector /= 2;
   return vector;
+}
+
+/// Bytes that are read from memory for each element of the spine, counting
+/// every place at which an input of full size is read.
+static int64_t bytesRead(const analysis::RegionForm &form, int64_t total) {
+  int64_t result = 0;
+  for (Operation *op : form.ops) {
+    auto placed = form.placements.find(op);
+    for (Value operand : op->getOperands()) {
+      auto type = cast<RankedTensorType>(operand.getType());
+      if (!isa<BlockArgument>(operand) || !type.hasStaticShape() ||
+          type.getNumElements() * 2 < total)
+        continue;
+      int64_t reads = placed == form.placements.end()
+                          ? 1
+                          : std::max<size_t>(1, placed->second.reads.size());
+      result += reads * llvm::divideCeil(type.getElementTypeBitWidth(), 8u);
+    }
+  }
+  return std::max<int64_t>(1, result);
 }
 
 FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
@@ -46,7 +67,9 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   const int64_t threads = shared ? shared : kThreads;
   int64_t repeats = 1;
   int64_t wanted = int64_t(kb.options.target.multiprocessors) * 8;
+  int64_t loaded = bytesRead(form, total) * vector;
   while (!shared && !hasLoops && repeats < kMaxRepeats &&
+         loaded * repeats < kThreadBytes &&
          total / (threads * vector * repeats * 2) >= wanted)
     repeats *= 2;
 

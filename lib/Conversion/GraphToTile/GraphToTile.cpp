@@ -63,7 +63,12 @@ FailureOr<tile::KernelOp> fusec::lowerRegion(graph::FusionOp fusion,
     });
     return hasEmpty ? schedulePointwise(kb) : scheduleStencil(kb);
   }
-  case analysis::KernelKind::Pointwise:
+  case analysis::KernelKind::Pointwise: {
+    analysis::FactTable facts;
+    if (auto tile = analysis::tileTranspose(facts, form, options.threads))
+      return scheduleTranspose(kb, *tile);
+    return schedulePointwise(kb);
+  }
   case analysis::KernelKind::Naive:
     return schedulePointwise(kb);
   case analysis::KernelKind::Contraction:

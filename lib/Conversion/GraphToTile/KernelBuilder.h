@@ -9,6 +9,7 @@
 
 #include "RegionEmitter.h"
 #include "fusec/Analysis/RowTiling.h"
+#include "fusec/Analysis/TransposeTile.h"
 
 namespace fusec::graph_to_tile {
 
@@ -85,6 +86,8 @@ private:
 // One per kind of region; each returns the finished kernel or failure with a
 // diagnostic.
 mlir::FailureOr<tile::KernelOp> schedulePointwise(KernelBuilder &kb);
+mlir::FailureOr<tile::KernelOp>
+scheduleTranspose(KernelBuilder &kb, const analysis::TransposeTile &tile);
 mlir::FailureOr<tile::KernelOp> scheduleContraction(KernelBuilder &kb);
 mlir::FailureOr<tile::KernelOp>
 scheduleRow(KernelBuilder &kb, const analysis::AccessFacts &access);

@@ -205,24 +205,27 @@ static bool isRounded(Value value, Type element) {
   return wide && getElementTypeOrSelf(wide.getIn()) == element;
 }
 
-void RegionEmitter::store(Value value, Value buffer, RankedTensorType type,
-                          ValueRange index, Value storeMask) {
+Value RegionEmitter::toStorage(Value value, Type element) {
   ElementBuilder eb = elements();
-  Type element = type.getElementType();
   Type storage = storageType(element);
   if (auto real = dyn_cast<FloatType>(element);
       real && storage != ElementBuilder::computeType(element)) {
     if (real.getWidth() == 8 && !isRounded(value, element))
       value = eb.roundTo(value, element);
-    value = eb.make<arith::TruncFOp>(eb.type(storage), value);
-  } else if (auto integer = dyn_cast<IntegerType>(element);
-             integer && integer.getWidth() == 4) {
-    value = integer.isUnsigned()
-                ? eb.make<arith::ExtUIOp>(eb.type(storage), value)
-                : eb.make<arith::ExtSIOp>(eb.type(storage), value);
+    return eb.make<arith::TruncFOp>(eb.type(storage), value);
   }
-  tile::StoreOp::create(builder, loc, value, buffer,
-                        offset(index, type.getShape()), storeMask,
+  if (auto integer = dyn_cast<IntegerType>(element);
+      integer && integer.getWidth() == 4)
+    return integer.isUnsigned()
+               ? eb.make<arith::ExtUIOp>(eb.type(storage), value)
+               : eb.make<arith::ExtSIOp>(eb.type(storage), value);
+  return value;
+}
+
+void RegionEmitter::store(Value value, Value buffer, RankedTensorType type,
+                          ValueRange index, Value storeMask) {
+  tile::StoreOp::create(builder, loc, toStorage(value, type.getElementType()),
+                        buffer, offset(index, type.getShape()), storeMask,
                         /*vector=*/1);
 }
 

@@ -101,6 +101,9 @@ public:
   /// A stored element in the compute type.
   mlir::Value fromStorage(mlir::Value stored, mlir::Type elementType);
 
+  /// A computed element of `elementType`, rounded, as it is stored.
+  mlir::Value toStorage(mlir::Value value, mlir::Type elementType);
+
   /// Builds a combine region of `reduction` into `reduce`.
   void buildCombine(graph::ReductionOpInterface reduction,
                     tile::ReduceOp reduce);

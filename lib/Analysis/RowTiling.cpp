@@ -15,6 +15,9 @@ using namespace fusec::analysis;
 // take more threads first and are walked in chunks beyond that.
 static constexpr int64_t kMaxElements = 32;
 static constexpr int64_t kWantedElements = 16;
+// Where nothing is stored for each element, the steps that follow the elements
+// are most of the work, and fewer threads take fewer of them.
+static constexpr int64_t kWantedReduced = 32;
 static constexpr int64_t kMaxThreads = 1024;
 
 // Split columns: four blocks of 256 threads on a multiprocessor, each thread
@@ -86,8 +89,10 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
     if (!fact || placed == form.placements.end())
       continue;
     AffineMap at = loops.lookup(op);
-    if (!at && !placed->second.reads.empty())
-      at = placed->second.reads.front();
+    // The first that does not depend on data.
+    for (AffineMap read : placed->second.reads)
+      if (!at)
+        at = read;
     for (auto [operand, access] :
          llvm::zip(op->getOperands(), fact->space.operands)) {
       Operation *producer = operand.getDefiningOp();
@@ -234,9 +239,13 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams) {
   if (streams) {
     result.columnWarps = kSplitWarps;
   } else if (result.lanes == 32) {
+    bool isReduced = llvm::all_of(form.outputs, [](const RegionOutput &output) {
+      return output.isUniform;
+    });
+    int64_t wanted = isReduced ? kWantedReduced : kWantedElements;
     // A launch that is shared may have fewer threads than this region alone.
     while (result.columnWarps * 32 < (threads ? threads : kMaxThreads) &&
-           columns > result.columnWarps * 32 * kWantedElements)
+           columns > result.columnWarps * 32 * wanted)
       result.columnWarps *= 2;
   }
   int64_t span = vector * result.lanes * result.columnWarps;

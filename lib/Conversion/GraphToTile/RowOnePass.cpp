@@ -9,6 +9,7 @@
 #include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <limits>
 
@@ -73,8 +74,14 @@ static Value shiftOf(graph::ElementBuilder &eb, Type type, Value max) {
   return eb.select(none, eb.zero(type), max);
 }
 
+/// exp(x - shift) as a part of a sum that is at least 1: the error of a part
+/// exp(-t) grows with t, but t * exp(-t) does not, so that the sum is as exact
+/// as the approximation near 0.
 static Value expOf(graph::ElementBuilder &eb, Value x, Value shift) {
-  return eb.make<math::ExpOp>(eb.make<arith::SubFOp>(x, shift));
+  Value exp = eb.make<math::ExpOp>(eb.make<arith::SubFOp>(x, shift));
+  if (!getElementTypeOrSelf(exp).isF64())
+    exp.getDefiningOp<math::ExpOp>().setFastmath(arith::FastMathFlags::afn);
+  return exp;
 }
 
 SmallVector<Value> RowSchedule::combinePair(graph::ElementBuilder &eb,

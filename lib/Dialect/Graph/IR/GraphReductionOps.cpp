@@ -152,15 +152,85 @@ static Type carriedIndexType(MLIRContext *context, int64_t size) {
   return IntegerType::get(context, isSmall ? 32 : 64);
 }
 
-/// (best value, its index).
+/// True where a value and its index share one i32, the greatest of which is
+/// looked for: an element then costs one comparison.
+static bool isPacked(ArgReduceOp op) {
+  auto type = ops::tensorOf(op.getOperand());
+  Type element = type.getElementType();
+  unsigned width = element.getIntOrFloatBitWidth();
+  int64_t size = type.getDimSize(op.getDimension());
+  return (width == 8 || width == 16) && !ShapedType::isDynamic(size) &&
+         size <= 65536;
+}
+
+/// The same times 2^16 for bf16, plus anything below that: an f32 has its bits
+/// there already.
+static Value buildWideScore(ElementBuilder &eb, Value value, bool isMax) {
+  Type i32 = eb.getBuilder().getI32Type(), f32 = eb.getBuilder().getF32Type();
+  auto constant = [&](int64_t number) { return eb.integer(i32, number); };
+  // One zero; NaN becomes the one that is greatest below.
+  Value positive = eb.make<arith::AddFOp>(value, eb.zero(f32));
+  Value isNan = eb.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, value, value);
+  Value bits = eb.select(isNan, constant(isMax ? 0x7fffffff : -1),
+                         eb.make<arith::BitcastOp>(eb.type(i32), positive));
+  Value sign = eb.make<arith::ShRSIOp>(bits, constant(31));
+  Value flips = eb.make<arith::AndIOp>(sign, constant(0x7fffffff));
+  if (!isMax)
+    flips = eb.make<arith::XOrIOp>(flips, constant(-1));
+  return eb.make<arith::XOrIOp>(bits, flips);
+}
+
+/// An integer in [-2^15, 2^15) that orders as the op does: the sign and
+/// magnitude of a float, so that both zeros are one; NaN above all else.
+static Value buildScore(ElementBuilder &eb, Value value, Type elementType,
+                        bool isMax) {
+  Type i32 = eb.getBuilder().getI32Type();
+  unsigned width = elementType.getIntOrFloatBitWidth();
+  auto constant = [&](int64_t number) { return eb.integer(i32, number); };
+  auto real = dyn_cast<FloatType>(elementType);
+  if (!real) {
+    Value wide = elementType.isUnsignedInteger()
+                     ? eb.make<arith::ExtUIOp>(eb.type(i32), value)
+                     : eb.make<arith::ExtSIOp>(eb.type(i32), value);
+    if (elementType.isUnsignedInteger() && width == 16)
+      wide = eb.make<arith::SubIOp>(wide, constant(32768));
+    return isMax ? wide : eb.make<arith::XOrIOp>(wide, constant(-1));
+  }
+  Type narrow = eb.getBuilder().getIntegerType(width);
+  Value bits = eb.make<arith::ExtSIOp>(
+      eb.type(i32), eb.make<arith::BitcastOp>(
+                        eb.type(narrow),
+                        eb.make<arith::TruncFOp>(eb.type(elementType), value)));
+  Value magnitude =
+      eb.make<arith::AndIOp>(bits, constant((int64_t(1) << (width - 1)) - 1));
+  const llvm::fltSemantics &semantics = real.getFloatSemantics();
+  APFloat last = APFloat::semanticsHasInf(semantics)
+                     ? APFloat::getInf(semantics)
+                     : APFloat::getLargest(semantics);
+  Value isNan = ops::compare(eb, arith::CmpIPredicate::sgt, magnitude,
+                             constant(last.bitcastToAPInt().getZExtValue()));
+  Value isBelow =
+      ops::compare(eb, arith::CmpIPredicate::slt, bits, constant(0));
+  Value minus = eb.make<arith::SubIOp>(constant(0), magnitude);
+  Value score = isMax ? eb.select(isBelow, minus, magnitude)
+                      : eb.select(isBelow, magnitude, minus);
+  return eb.select(isNan, constant(32767), score);
+}
+
+/// (best value, its index), or both in one number: the score above 16 bits that
+/// are greater for the index that wins a tie.
 SmallVector<Type> ArgReduceOp::getStateTypes() {
   auto type = ops::tensorOf(getOperand());
+  if (isPacked(*this))
+    return {IntegerType::get(getContext(), 32)};
   return {ElementBuilder::computeType(type.getElementType()),
           carriedIndexType(getContext(), type.getDimSize(getDimension()))};
 }
 
 /// The identity has the worst value and the index that loses every tie.
 SmallVector<Value> ArgReduceOp::buildIdentity(ElementBuilder &eb) {
+  if (isPacked(*this))
+    return {eb.integer(APInt::getSignedMinValue(32))};
   unsigned bits = getStateTypes()[1].getIntOrFloatBitWidth();
   APInt index =
       getSelectLast() ? APInt::getZero(bits) : APInt::getSignedMaxValue(bits);
@@ -174,6 +244,22 @@ SmallVector<Value> ArgReduceOp::buildLift(ElementBuilder &eb,
                                           ElementReader &reader) {
   SmallVector<Value> index(parallel);
   index.insert(index.begin() + getDimension(), reduced[0]);
+  if (isPacked(*this)) {
+    Type i32 = eb.getBuilder().getI32Type();
+    Value value = reader.read(0, index);
+    Type element = ops::elementOf(getOperand());
+    bool isMax = getKind() == ReduceKind::max;
+    Value place = eb.make<arith::IndexCastOp>(eb.type(i32), reduced[0]);
+    if (!getSelectLast())
+      place = eb.make<arith::SubIOp>(eb.integer(i32, 65535), place);
+    Value high =
+        isa<BFloat16Type>(element)
+            ? eb.make<arith::AndIOp>(buildWideScore(eb, value, isMax),
+                                     eb.integer(i32, -65536))
+            : eb.make<arith::MulIOp>(buildScore(eb, value, element, isMax),
+                                     eb.integer(i32, 65536));
+    return {eb.make<arith::OrIOp>(high, place)};
+  }
   return {reader.read(0, index), eb.fromIndex(reduced[0], getStateTypes()[1])};
 }
 
@@ -202,6 +288,8 @@ static std::pair<Value, Value> compareValues(ElementBuilder &eb, bool isMax,
 
 SmallVector<Value> ArgReduceOp::buildCombine(ElementBuilder &eb, ValueRange lhs,
                                              ValueRange rhs) {
+  if (isPacked(*this))
+    return {eb.make<arith::MaxSIOp>(lhs[0], rhs[0])};
   auto [better, tie] =
       compareValues(eb, getKind() == ReduceKind::max,
                     ops::elementOf(getOperand()), lhs[0], rhs[0]);
@@ -213,6 +301,13 @@ SmallVector<Value> ArgReduceOp::buildCombine(ElementBuilder &eb, ValueRange lhs,
 }
 
 Value ArgReduceOp::buildFinish(ElementBuilder &eb, ValueRange state, unsigned) {
+  if (isPacked(*this)) {
+    Type i32 = eb.getBuilder().getI32Type();
+    Value place = eb.make<arith::AndIOp>(state[0], eb.integer(i32, 65535));
+    if (!getSelectLast())
+      place = eb.make<arith::SubIOp>(eb.integer(i32, 65535), place);
+    return eb.convert(place, i32, ops::elementOf(getResult()));
+  }
   return eb.convert(state[1], getStateTypes()[1], ops::elementOf(getResult()));
 }
 

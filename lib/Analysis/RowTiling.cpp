@@ -29,6 +29,8 @@ static constexpr int64_t kSplitBlocks = 4;
 static constexpr int64_t kSplitThreadBytes = 64;
 static constexpr int64_t kSplitBytes = 64 * 1024;
 static constexpr int64_t kMaxUnroll = 8;
+// What the L2 of an H200 (50 MB) keeps of rows that are read again.
+static constexpr int64_t kSecondReadBytes = 36 << 20;
 
 //===----------------------------------------------------------------------===//
 // Access facts
@@ -244,8 +246,15 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams) {
     });
     int64_t wanted = isReduced ? kWantedReduced : kWantedElements;
     // A launch that is shared may have fewer threads than this region alone.
+    // Nor does a row take more where whole vectors would not fit as well.
+    auto padded = [&](int64_t warps) {
+      int64_t span = vector * 32 * warps;
+      return llvm::divideCeil(columns, uint64_t(span)) * span;
+    };
     while (result.columnWarps * 32 < (threads ? threads : kMaxThreads) &&
-           columns > result.columnWarps * 32 * wanted)
+           columns > result.columnWarps * 32 * wanted &&
+           (columns > result.columnWarps * 32 * kMaxElements ||
+            padded(result.columnWarps * 2) == padded(result.columnWarps)))
       result.columnWarps *= 2;
   }
   int64_t span = vector * result.lanes * result.columnWarps;
@@ -282,17 +291,23 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
   return result;
 }
 
-/// 1024 threads, so that whole columns may fit their registers.
+/// As many threads as hold whole columns in their registers: 512 in lines of 64
+/// bytes, of which two blocks take turns at the memory, or 1024.
 RowTiling Chooser::acrossWholeRows(int64_t vector) {
   RowTiling result;
   result.across = true;
-  result.columnWarps = kMaxThreads / 32;
-  result.repeats = llvm::divideCeil(columns, uint64_t(result.columnWarps));
-  while (vector > 1 &&
-         (vector * result.repeats > kMaxElements ||
-          rows / (32 * vector) < 2 * int64_t(target.multiprocessors)))
-    vector /= 2;
-  result.vector = vector;
+  result.lanes = access.elementBytes >= 4 ? 2 : 1;
+  result.columnWarps = kMaxThreads / 32 / result.lanes;
+  auto fit = [&] {
+    result.repeats =
+        llvm::divideCeil(columns, uint64_t(result.columnWarps * result.lanes));
+    result.vector = vector;
+    while (result.vector > 1 &&
+           (result.vector * result.repeats > kMaxElements ||
+            rows / result.rows() < 2 * int64_t(target.multiprocessors)))
+      result.vector /= 2;
+  };
+  fit();
   return result;
 }
 
@@ -346,12 +361,19 @@ RowTiling Chooser::run() {
     // Lines of 64 bytes at least.
     RowTiling resident = acrossWholeRows(vector);
     if (resident.vector * resident.repeats <= kMaxElements &&
-        32 * resident.vector * access.elementBytes >= 64)
+        resident.rows() * access.elementBytes >= 64)
       return resident;
   }
   if (rescaledSums(form).empty() || !isOnePass(form, rescale))
     return whole;
   RowTiling online = make(true);
+  // What is read twice comes from the L2 the second time if the rows under way
+  // fit there: one block a multiprocessor.
+  bool isTwice = countPasses(form, true) > 1;
+  if (!across && isTwice &&
+      columns * access.elementBytes * target.multiprocessors <=
+          kSecondReadBytes)
+    online.columnWarps = kMaxThreads / 32;
   addUnroll(online);
   int64_t step = online.columns() * online.unroll;
   online.columnsPerSplit = llvm::divideCeil(columns, uint64_t(step)) * step;

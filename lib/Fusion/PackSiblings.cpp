@@ -22,6 +22,13 @@ static constexpr unsigned kEntryBytes = 40;
 /// (50 and 40 MB): what stays there costs no traffic.
 static constexpr double kMaxHeldBytes = 20e6;
 
+/// Streams of up to so many launches share one: starting and ending a kernel
+/// costs about 3 us of bandwidth beside the launch.
+static constexpr double kStreamLaunches = 32;
+/// Addresses from a table are registers: streams of more buffers would run
+/// with fewer threads.
+static constexpr unsigned kStreamBuffers = 12;
+
 namespace {
 
 /// A kernel that may share a launch.
@@ -163,7 +170,14 @@ std::optional<Refusal> Packer::whyAlone(unsigned index) {
     return Refusal{RefusalReason::OpaqueOp, form->ops.front()};
   analysis::CostEstimate cost = model.estimate(facts, *form);
   double alone = cost.total() - cost.launchTime;
-  if (alone > options.target.launchMicroseconds)
+  // What starting and ending a kernel costs shows in streams of many times its
+  // length; other schedules are better by themselves.
+  unsigned buffers = fusion.getNumOperands() + fusion.getNumResults();
+  bool isStream =
+      form->kind == KernelKind::Pointwise && buffers <= kStreamBuffers;
+  double limit =
+      options.target.launchMicroseconds * (isStream ? kStreamLaunches : 1);
+  if (alone > limit)
     return Refusal{RefusalReason::FillsTheMachine, nullptr, {}, {}, alone};
   candidates.push_back(describe(index, *form));
   return std::nullopt;

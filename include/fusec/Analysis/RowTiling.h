@@ -40,7 +40,7 @@ struct RowTiling {
   bool across = false;
   /// Consecutive elements of a thread along the contiguous axis.
   int64_t vector = 1;
-  /// Lanes along columns (along the row); the others hold rows.
+  /// Lanes along columns; the others hold rows.
   int64_t lanes = 1;
   /// Warps of a block along columns and over rows.
   int64_t columnWarps = 1, rowWarps = 1;
@@ -60,9 +60,9 @@ struct RowTiling {
   int64_t threads() const { return 32 * columnWarps * rowWarps; }
   /// Rows and columns that a block holds at a time. A longer row is walked in
   /// chunks.
-  int64_t rows() const { return across ? 32 * vector : 32 / lanes * rowWarps; }
+  int64_t rows() const { return 32 / lanes * (across ? vector : rowWarps); }
   int64_t columns() const {
-    return (across ? 1 : vector * lanes) * repeats * columnWarps;
+    return (across ? 1 : vector) * lanes * repeats * columnWarps;
   }
   /// Blocks for `count` rows.
   int64_t blocks(int64_t count) const {

@@ -5,6 +5,8 @@
 // threads * vector * repeats consecutive elements; the last block is masked.
 //===----------------------------------------------------------------------===//
 #include "KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -22,14 +24,40 @@ static constexpr int64_t kMaxRepeats = 4;
 /// Elements of one vector access: a power of two that divides the innermost
 /// size, so that no group straddles a row.
 static int64_t vectorSize(const analysis::RegionForm &form, int64_t bytes,
-                          bool hasLoops) {
+                          bool hasLoops, bool isFlat) {
   if (hasLoops)
     return 1; // the op loops over its operands itself
   int64_t vector = std::max<int64_t>(1, kAccessBytes / bytes);
+  if (isFlat)
+    return vector;
   int64_t inner = form.parallel.empty() ? 1 : form.parallel.back();
   while (vector > 1 && inner % vector)
     vector /= 2;
   return vector;
+}
+
+/// True if everything of full size is read and written at the spine's own
+/// index: consecutive in memory whatever its sizes.
+static bool isFlatStream(const analysis::RegionForm &form, int64_t total) {
+  for (Operation *op : form.ops) {
+    auto placed = form.placements.find(op);
+    for (Value operand : op->getOperands()) {
+      auto type = cast<RankedTensorType>(operand.getType());
+      if (!isa<BlockArgument>(operand) || !type.hasStaticShape() ||
+          type.getNumElements() * 2 < total)
+        continue;
+      if (type.getNumElements() != total || placed == form.placements.end() ||
+          !isa<graph::FusibleOpInterface>(op) ||
+          cast<graph::FusibleOpInterface>(op).getFusionRole() !=
+              graph::FusionRole::elementwise ||
+          !llvm::all_of(placed->second.reads,
+                        [](AffineMap map) { return map && map.isIdentity(); }))
+        return false;
+    }
+  }
+  return llvm::all_of(form.outputs, [](const analysis::RegionOutput &output) {
+    return output.index.isIdentity();
+  });
 }
 
 /// Bytes that are read from memory for each element of the spine, counting
@@ -59,8 +87,9 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
     return isa<graph::ReductionOpInterface>(op);
   });
   analysis::FactTable facts;
-  int64_t vector = vectorSize(
-      form, analysis::accessFacts(facts, form).elementBytes, hasLoops);
+  int64_t vector =
+      vectorSize(form, analysis::accessFacts(facts, form).elementBytes,
+                 hasLoops, !kb.options.threads && isFlatStream(form, total));
   // In a shared launch other parts fill the machine, and texts that differ in
   // nothing but sizes are one.
   const int64_t shared = kb.options.threads;
@@ -86,16 +115,36 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
            {total / unit});
   RankedTensorType carrier = kb.carrierType({block}, layout);
   kb.emitter.setCarrier(carrier);
-  Value linear = kb.axisTile(carrier, 0, kb.mulIndex(kb.blockId(0), block));
-  Value mask = kb.below(carrier, linear, kb.mulIndex(kb.extent(0), unit));
-  kb.emitter.setMask(mask);
-  SmallVector<Value> spine = kb.split(linear, form.parallel);
-  graph::ElementBuilder eb = kb.emitter.elements();
-  for (auto [i, output] : llvm::enumerate(form.outputs)) {
-    SmallVector<Value> index = eb.apply(output.index, spine);
-    kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
-                     cast<RankedTensorType>(output.value.getType()), index,
-                     mask);
+  Value start = kb.mulIndex(kb.blockId(0), block);
+  Value end = kb.mulIndex(kb.extent(0), unit);
+  auto emit = [&](bool isMasked) {
+    Value linear = kb.axisTile(carrier, 0, start);
+    Value mask = isMasked ? kb.below(carrier, linear, end) : Value();
+    kb.emitter.setMask(mask);
+    SmallVector<Value> spine = kb.split(linear, form.parallel);
+    graph::ElementBuilder eb = kb.emitter.elements();
+    for (auto [i, output] : llvm::enumerate(form.outputs)) {
+      SmallVector<Value> index = eb.apply(output.index, spine);
+      kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
+                       cast<RankedTensorType>(output.value.getType()), index,
+                       mask);
+    }
+  };
+  // A mask that divides vectors makes single elements of them: only in the
+  // last block.
+  if (vector <= unit || shared) {
+    emit(/*isMasked=*/true);
+    return kb.kernel;
   }
+  Value last = kb.addIndex(start, kb.index(block));
+  Value isWhole = arith::CmpIOp::create(kb.builder, kb.loc,
+                                        arith::CmpIPredicate::sle, last, end);
+  auto branch = scf::IfOp::create(kb.builder, kb.loc, isWhole,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(kb.builder);
+  kb.builder.setInsertionPoint(branch.thenYield());
+  emit(/*isMasked=*/false);
+  kb.builder.setInsertionPoint(branch.elseYield());
+  emit(/*isMasked=*/true);
   return kb.kernel;
 }

@@ -32,6 +32,7 @@ void RowSchedule::setUpRows(RankedTensorType carrier) {
   spineRow.clear();
   kb.emitter.setCarrier(row);
   Value linear = kb.axisTile(row, 0, rowStart);
+  boundRows(linear);
   rowMask = kb.below(row, linear, rowBound());
   spineRow = kb.split(linear, form.parallel);
   graph::ElementBuilder eb = kb.emitter.elements();
@@ -42,10 +43,20 @@ void RowSchedule::setUpRows(RankedTensorType carrier) {
   };
 }
 
+/// Where blocks hold whole groups of rows, no thread is past the last: loads
+/// need no mask, and what is one value a row is one load.
+void RowSchedule::boundRows(Value linear) {
+  if (rows && rows % tiling.rows() == 0)
+    kb.emitter.setBounds(linear, {0, rows - 1});
+}
+
 void RowSchedule::enterColumns(Value start) {
   kb.emitter.setCarrier(full);
   Value rowLinear = kb.axisTile(full, 0, rowStart);
   Value columnLinear = kb.axisTile(full, 1, start);
+  boundRows(rowLinear);
+  if (columns && columns % step == 0)
+    kb.emitter.setBounds(columnLinear, {0, columns - 1});
   rowMaskFull = kb.below(full, rowLinear, rowBound());
   columnMask = {};
   if (columns % step || !columns)

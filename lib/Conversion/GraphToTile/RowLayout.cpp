@@ -12,8 +12,10 @@ tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
                                          const analysis::RowTiling &t) {
   if (t.across)
     return tile::LayoutAttr::get(
-        context, {Digit{t.vector, 1, 0}, Digit{t.repeats, t.columnWarps, 1}},
-        {Digit{32, t.vector, 0}}, {Digit{t.columnWarps, 1, 1}});
+        context,
+        {Digit{t.vector, 1, 0}, Digit{t.repeats, t.columnWarps * t.lanes, 1}},
+        {Digit{32 / t.lanes, t.vector, 0}, Digit{t.lanes, 1, 1}},
+        {Digit{t.columnWarps, t.lanes, 1}});
   int64_t rowsPerWarp = 32 / t.lanes;
   return tile::LayoutAttr::get(
       context,

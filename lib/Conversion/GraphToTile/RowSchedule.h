@@ -29,6 +29,7 @@ public:
 private:
   // Row.cpp
   void setUpRows(mlir::RankedTensorType carrier);
+  void boundRows(mlir::Value linear);
   /// Index tiles of the spine for columns from `start` on, in the full carrier.
   void enterColumns(mlir::Value start);
   mlir::Value lookup(mlir::Value value, mlir::ValueRange index);

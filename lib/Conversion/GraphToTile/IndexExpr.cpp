@@ -172,3 +172,20 @@ bool RegionEmitter::isProven(Value condition) {
     return false;
   }
 }
+
+bool RegionEmitter::isRefuted(Value condition) {
+  Operation *op = condition.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<arith::AndIOp>(op))
+    return isRefuted(op->getOperand(0)) || isRefuted(op->getOperand(1));
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || !isa<IndexType>(getElementTypeOrSelf(compare.getLhs())) ||
+      compare.getPredicate() != arith::CmpIPredicate::ult)
+    return false;
+  std::optional<Interval> lhs = bounds(compare.getLhs());
+  std::optional<Interval> rhs = bounds(compare.getRhs());
+  // A negative number is greater than any bound.
+  return lhs && rhs && rhs->low >= 0 &&
+         (lhs->high < 0 || lhs->low >= rhs->high);
+}

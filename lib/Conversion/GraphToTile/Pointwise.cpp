@@ -20,17 +20,18 @@ static constexpr int64_t kThreads = 256;
 // of each of 768 threads.
 static constexpr int64_t kThreadBytes = 64;
 static constexpr int64_t kMaxRepeats = 4;
+static constexpr size_t kMaxPieces = 4;
 
 /// Elements of one vector access: a power of two that divides the innermost
 /// size, so that no group straddles a row.
-static int64_t vectorSize(const analysis::RegionForm &form, int64_t bytes,
-                          bool hasLoops, bool isFlat) {
+static int64_t vectorSize(ArrayRef<int64_t> sizes, int64_t bytes, bool hasLoops,
+                          bool isFlat) {
   if (hasLoops)
     return 1; // the op loops over its operands itself
   int64_t vector = std::max<int64_t>(1, kAccessBytes / bytes);
   if (isFlat)
     return vector;
-  int64_t inner = form.parallel.empty() ? 1 : form.parallel.back();
+  int64_t inner = sizes.empty() ? 1 : sizes.back();
   while (vector > 1 && inner % vector)
     vector /= 2;
   return vector;
@@ -80,15 +81,43 @@ static int64_t bytesRead(const analysis::RegionForm &form, int64_t total) {
   return std::max<int64_t>(1, result);
 }
 
+/// Equal pieces that a concatenation along the last dim joins; 1 for none. A
+/// thread then makes the same element of every piece: what they read in common
+/// is read once, and no element is chosen from several.
+static int64_t countPieces(const analysis::RegionForm &form) {
+  if (llvm::any_of(form.outputs, [](const analysis::RegionOutput &output) {
+        return !output.index.isIdentity();
+      }))
+    return 1;
+  for (Operation *op : form.ops) {
+    auto concat = dyn_cast<graph::ConcatOp>(op);
+    auto placed = form.placements.find(op);
+    if (!concat || placed == form.placements.end() ||
+        concat.getType().getShape() != ArrayRef<int64_t>(form.parallel) ||
+        int64_t(concat.getAxis()) + 1 != concat.getType().getRank() ||
+        !llvm::all_of(placed->second.reads,
+                      [](AffineMap map) { return map && map.isIdentity(); }))
+      continue;
+    if (llvm::all_equal(ValueRange(concat.getInputs()).getTypes()) &&
+        concat.getInputs().size() <= kMaxPieces)
+      return concat.getInputs().size();
+  }
+  return 1;
+}
+
 FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   const analysis::RegionForm &form = kb.form;
-  int64_t total = KernelBuilder::product(form.parallel);
   bool hasLoops = llvm::any_of(form.ops, [](Operation *op) {
     return isa<graph::ReductionOpInterface>(op);
   });
+  const int64_t pieces = hasLoops ? 1 : countPieces(form);
+  SmallVector<int64_t> sizes(form.parallel);
+  if (pieces > 1)
+    sizes.back() /= pieces;
+  int64_t total = KernelBuilder::product(sizes);
   analysis::FactTable facts;
   int64_t vector =
-      vectorSize(form, analysis::accessFacts(facts, form).elementBytes,
+      vectorSize(sizes, analysis::accessFacts(facts, form).elementBytes,
                  hasLoops, !kb.options.threads && isFlatStream(form, total));
   // In a shared launch other parts fill the machine, and texts that differ in
   // nothing but sizes are one.
@@ -121,13 +150,21 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
     Value linear = kb.axisTile(carrier, 0, start);
     Value mask = isMasked ? kb.below(carrier, linear, end) : Value();
     kb.emitter.setMask(mask);
-    SmallVector<Value> spine = kb.split(linear, form.parallel);
+    SmallVector<Value> spine = kb.split(linear, sizes);
     graph::ElementBuilder eb = kb.emitter.elements();
-    for (auto [i, output] : llvm::enumerate(form.outputs)) {
-      SmallVector<Value> index = eb.apply(output.index, spine);
-      kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
-                       cast<RankedTensorType>(output.value.getType()), index,
-                       mask);
+    if (pieces > 1)
+      kb.emitter.setBounds(
+          linear, {0, int64_t(llvm::divideCeil(total, block)) * block - 1});
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      SmallVector<Value> at(spine);
+      if (piece)
+        at.back() = eb.addIndex(at.back(), piece * sizes.back());
+      for (auto [i, output] : llvm::enumerate(form.outputs)) {
+        SmallVector<Value> index = eb.apply(output.index, at);
+        kb.emitter.store(
+            kb.emitter.emit(output.value, index), kb.outputBuffer(i),
+            cast<RankedTensorType>(output.value.getType()), index, mask);
+      }
     }
   };
   // A mask that divides vectors makes single elements of them: only in the

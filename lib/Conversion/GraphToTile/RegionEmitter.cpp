@@ -42,6 +42,8 @@ Value RegionEmitter::readOperand(Operation *op, unsigned operand,
   Value value = op->getOperand(operand);
   if (!readMask || isProven(readMask))
     return emit(value, index, rounded);
+  if (isRefuted(readMask))
+    return other;
   if (Value known =
           stagedMasked ? stagedMasked(value, index, readMask, other) : Value())
     return rounded

@@ -92,8 +92,9 @@ public:
   /// a - b where it is the same for all elements, whatever the indices that the
   /// schedule made.
   std::optional<int64_t> distance(mlir::Value a, mlir::Value b);
-  /// True if `condition` is known to hold in every thread.
+  /// True if `condition` is known to hold, or not to hold, in every thread.
   bool isProven(mlir::Value condition);
+  bool isRefuted(mlir::Value condition);
 
   /// The element type of the buffer that stores `elementType`.
   static mlir::Type storageType(mlir::Type elementType);

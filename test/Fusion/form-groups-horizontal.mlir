@@ -29,13 +29,13 @@ func.func @side_by_side(%x: tensor<100xf32>, %y: tensor<30x7xf32>, %z: tensor<5x
 // CHECK-COUNT-4: graph.fusion
 // CHECK-NOT: graph.fusion
 // CHECK: return
-func.func @apart(%x: tensor<100x10xf32>, %y: tensor<4000x1000xf32>, %l: tensor<64x64xf16>) -> (tensor<10xf32>, tensor<4000x1000xf32>, tensor<64x64xf16>) {
+func.func @apart(%x: tensor<100x10xf32>, %y: tensor<40000x4000xf32>, %l: tensor<64x64xf16>) -> (tensor<10xf32>, tensor<40000x4000xf32>, tensor<64x64xf16>) {
   %a = graph.reduce sum %x [1] : tensor<100x10xf32> -> tensor<100xf32>
   %g = graph.reshape %a : tensor<100xf32> -> tensor<10x10xf32>
   %b = graph.reduce max %g [0] : tensor<10x10xf32> -> tensor<10xf32>
-  %c = graph.exp %y : tensor<4000x1000xf32>
+  %c = graph.exp %y : tensor<40000x4000xf32>
   %d = graph.contract %l, %l batch [] x [] contract [1] x [0] : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf16>
-  return %b, %c, %d : tensor<10xf32>, tensor<4000x1000xf32>, tensor<64x64xf16>
+  return %b, %c, %d : tensor<10xf32>, tensor<40000x4000xf32>, tensor<64x64xf16>
 }
 
 // -----

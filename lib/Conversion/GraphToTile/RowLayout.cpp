@@ -10,12 +10,15 @@ using tile::Digit;
 
 tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
                                          const analysis::RowTiling &t) {
-  if (t.across)
+  if (t.across) {
+    SmallVector<Digit> lanes = {Digit{32 / t.lanes, t.vector, 0}};
+    if (t.lanes > 1)
+      lanes.push_back({t.lanes, 1, 1});
     return tile::LayoutAttr::get(
         context,
         {Digit{t.vector, 1, 0}, Digit{t.repeats, t.columnWarps * t.lanes, 1}},
-        {Digit{32 / t.lanes, t.vector, 0}, Digit{t.lanes, 1, 1}},
-        {Digit{t.columnWarps, t.lanes, 1}});
+        lanes, {Digit{t.columnWarps, t.lanes, 1}});
+  }
   int64_t rowsPerWarp = 32 / t.lanes;
   return tile::LayoutAttr::get(
       context,

@@ -6,7 +6,7 @@
 // CHECK: return
 // RUN: fusec compile %s --emit=cuda | FileCheck %s --check-prefix=CUDA
 // CUDA: FUSEC_KERNEL
-// CUDA-COUNT-1: ldm<8>({{.*}}, p0,
+// CUDA-COUNT-1: ld{{m?}}<8>({{.*}}, p0,
 // CUDA-NOT: p0,
 // CUDA-COUNT-1: stm<8>(p3,
 // CUDA-NOT: FUSEC_KERNEL

@@ -19,6 +19,8 @@ static constexpr int64_t kWantedElements = 16;
 // are most of the work, and fewer threads take fewer of them.
 static constexpr int64_t kWantedReduced = 32;
 static constexpr int64_t kMaxThreads = 1024;
+// Of a row that is walked in chunks: each is an accumulator, too.
+static constexpr int64_t kChunkElements = 16;
 
 // Split columns: four blocks of 256 threads on a multiprocessor, each thread
 // with 64 bytes on their way: 64 KB, and 48 saturate its share of the memory.
@@ -230,6 +232,20 @@ private:
 };
 } // namespace
 
+/// Vectors of a thread in one chunk of a row of `count` vectors a thread: at
+/// most `most` and not fewer than half of it, so that the last chunk is full.
+static int64_t repeatsOfChunk(int64_t count, int64_t most) {
+  most = std::max<int64_t>(1, most);
+  int64_t best = most;
+  auto padded = [&](int64_t repeats) {
+    return llvm::divideCeil(count, uint64_t(repeats)) * repeats;
+  };
+  for (int64_t repeats = most; 2 * repeats >= most; --repeats)
+    if (padded(repeats) < padded(best))
+      best = repeats;
+  return best;
+}
+
 RowTiling Chooser::alongRow(int64_t vector, bool streams) {
   RowTiling result;
   result.vector = vector;
@@ -260,6 +276,9 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams) {
   int64_t span = vector * result.lanes * result.columnWarps;
   result.repeats = std::min(llvm::divideCeil(columns, uint64_t(span)),
                             uint64_t(std::max<int64_t>(1, most / vector)));
+  if (!streams && columns > span * result.repeats)
+    result.repeats = repeatsOfChunk(llvm::divideCeil(columns, uint64_t(span)),
+                                    kChunkElements / vector);
   // Short rows: several warps a block, while blocks still fill the machine.
   while (result.columnWarps * result.rowWarps * 2 <= 8 &&
          rows / (rowsPerWarp * result.rowWarps * 2) >=

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Analysis/RowTiling.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -155,15 +157,62 @@ SmallVector<RescaledSum, 1> analysis::rescaledSums(const RegionForm &form) {
   return result;
 }
 
+/// True for a constant of `count` everywhere.
+static bool isCount(Value value, int64_t count) {
+  DenseElementsAttr elements;
+  Value plain = withoutMovement(value);
+  if (!matchPattern(plain, m_Constant(&elements)) || !elements.isSplat() ||
+      !isa<FloatType>(elements.getElementType()))
+    return false;
+  return elements.getSplatValue<APFloat>().convertToDouble() == double(count);
+}
+
+SmallVector<CentredSum, 1> analysis::centredSums(const RegionForm &form) {
+  SmallVector<CentredSum, 1> result;
+  auto sumOf = [](const RegionStage &stage) {
+    auto reduce = dyn_cast<graph::ReduceOp>(stage.op);
+    return reduce && reduce.getKind() == graph::ReduceKind::sum
+               ? reduce
+               : graph::ReduceOp();
+  };
+  for (auto [q, squares] : llvm::enumerate(form.stages)) {
+    graph::ReduceOp outer = sumOf(squares);
+    if (!outer || squares.level != 1)
+      continue;
+    auto square = outer.getOperand().getDefiningOp<graph::MulOp>();
+    auto centred = square && square.getLhs() == square.getRhs()
+                       ? square.getLhs().getDefiningOp<graph::SubOp>()
+                       : nullptr;
+    auto mean =
+        centred
+            ? withoutMovement(centred.getRhs()).getDefiningOp<graph::DivOp>()
+            : nullptr;
+    if (!mean || !form.placements.contains(square) ||
+        !form.placements.contains(centred) ||
+        !isCount(mean.getRhs(), product(form.reduced)) ||
+        !getElementTypeOrSelf(outer.getOperand().getType()).isF32())
+      continue;
+    for (auto [s, sum] : llvm::enumerate(form.stages)) {
+      graph::ReduceOp inner = sumOf(sum);
+      if (inner && sum.level == 0 && sum.loops == squares.loops &&
+          withoutMovement(mean.getLhs()) == inner.getResult() &&
+          inner.getOperand() == centred.getLhs())
+        result.push_back({unsigned(s), unsigned(q)});
+    }
+  }
+  return result;
+}
+
 bool analysis::isOnePass(const RegionForm &form, bool rescale) {
-  SmallVector<RescaledSum, 1> pairs;
-  if (rescale)
-    pairs = rescaledSums(form);
+  SmallVector<unsigned> joined;
+  if (rescale) {
+    for (const RescaledSum &pair : rescaledSums(form))
+      joined.push_back(pair.sum);
+    for (const CentredSum &pair : centredSums(form))
+      joined.push_back(pair.squares);
+  }
   for (auto [i, stage] : llvm::enumerate(form.stages))
-    if (stage.level &&
-        llvm::none_of(pairs, [&, i = i](const RescaledSum &pair) {
-          return pair.sum == i;
-        }))
+    if (stage.level && !llvm::is_contained(joined, i))
       return false;
   return true;
 }
@@ -383,7 +432,7 @@ RowTiling Chooser::run() {
         resident.rows() * access.elementBytes >= 64)
       return resident;
   }
-  if (rescaledSums(form).empty() || !isOnePass(form, rescale))
+  if (!isOnePass(form, rescale))
     return whole;
   RowTiling online = make(true);
   // What is read twice comes from the L2 the second time if the rows under way

@@ -90,8 +90,17 @@ struct RescaledSum {
 };
 llvm::SmallVector<RescaledSum, 1> rescaledSums(const RegionForm &form);
 
+/// A sum of (x - mean)^2 beside the sum of the same x that makes the mean, over
+/// the same axes: with (count, mean, sum of squares) as state, one pass makes
+/// both. Neither is ever computed as a difference of large sums.
+struct CentredSum {
+  /// Positions in RegionForm::stages.
+  unsigned sum, squares;
+};
+llvm::SmallVector<CentredSum, 1> centredSums(const RegionForm &form);
+
 /// True if one pass over the columns makes all reductions: none needs another
-/// one's result, but for rescaled sums if `rescale`.
+/// one's result, but for rescaled and centred sums if `rescale`.
 bool isOnePass(const RegionForm &form, bool rescale);
 
 /// True if the columns of a row may be spread over blocks that meet once: one

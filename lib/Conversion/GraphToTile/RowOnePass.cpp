@@ -4,7 +4,9 @@
 // The one-pass and split forms of the row schedule. A rescaled sum has the
 // state (m, s): s is the sum of exp(x - m) of the elements so far, or of exp(x)
 // while m is -inf. An element or another state with a larger maximum multiplies
-// it by exp(old - new).
+// it by exp(old - new). A sum beside the squares of distances to its mean has
+// the state (sum, count, mean, squares), which grows element by element and
+// joins as Chan, Golub and LeVeque describe.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,12 +27,19 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 SmallVector<RowSchedule::Unit> RowSchedule::units() const {
   auto pairs = analysis::rescaledSums(form);
+  auto centred = analysis::centredSums(form);
   SmallVector<Unit> result;
   for (auto [i, stage] : llvm::enumerate(form.stages)) {
     auto isSum = [&, i = i](const auto &pair) { return pair.sum == i; };
-    if (llvm::any_of(pairs, isSum))
+    if (llvm::any_of(pairs, isSum) ||
+        llvm::any_of(centred, [&, i = i](const auto &pair) {
+          return pair.squares == i;
+        }))
       continue;
     Unit unit{&stage, nullptr};
+    const auto *mean = llvm::find_if(centred, isSum);
+    if (mean != centred.end())
+      unit.squares = &form.stages[mean->squares];
     const auto *pair = llvm::find_if(
         pairs, [&, i = i](const auto &pair) { return pair.max == i; });
     if (pair != pairs.end())
@@ -46,16 +55,15 @@ SmallVector<RowSchedule::Unit> RowSchedule::units() const {
 
 SmallVector<Type> RowSchedule::typesOf(const Unit &unit) {
   SmallVector<Type> types = unit.op().getStateTypes();
-  if (unit.sum)
-    types.push_back(types.front());
+  types.append(unit.sum ? 1 : unit.squares ? 3 : 0, types.front());
   return types;
 }
 
 SmallVector<Value> RowSchedule::identityOf(const Unit &unit) {
   graph::ElementBuilder eb = kb.emitter.elements();
   SmallVector<Value> result = unit.op().buildIdentity(eb);
-  if (unit.sum)
-    result.push_back(eb.zero(unit.op().getStateTypes().front()));
+  result.resize(typesOf(unit).size(),
+                eb.zero(unit.op().getStateTypes().front()));
   return result;
 }
 
@@ -84,10 +92,67 @@ static Value expOf(graph::ElementBuilder &eb, Value x, Value shift) {
   return exp;
 }
 
+/// (weight, element) of a sum with squares, else the lifted state.
+SmallVector<Value> RowSchedule::liftUnit(const Unit &unit) {
+  SmallVector<Value> states = lift(*unit.stage);
+  if (!unit.squares)
+    return states;
+  graph::ElementBuilder eb = kb.emitter.elements();
+  Type type = unit.op().getStateTypes().front();
+  Value weight = eb.one(type);
+  if (columnMask)
+    weight = eb.select(columnMask, weight, eb.zero(type));
+  return {weight, states.front()};
+}
+
+/// part / whole, of counts: whole is 1 at least where part is not 0.
+static Value shareOf(graph::ElementBuilder &eb, Type type, Value part,
+                     Value whole) {
+  Value divisor = eb.make<arith::MaximumFOp>(whole, eb.one(type));
+  Value share = eb.make<arith::DivFOp>(part, divisor);
+  // A mean that is off by a rounding moves by as much in the next step.
+  share.getDefiningOp<arith::DivFOp>().setFastmath(arith::FastMathFlags::afn |
+                                                   arith::FastMathFlags::arcp);
+  return share;
+}
+
+/// States (count, mean, squares) of two disjoint sets.
+static SmallVector<Value> combineCentred(graph::ElementBuilder &eb, Type type,
+                                         ValueRange lhs, ValueRange rhs) {
+  Value count = eb.make<arith::AddFOp>(lhs[0], rhs[0]);
+  Value share = shareOf(eb, type, rhs[0], count);
+  Value distance = eb.make<arith::SubFOp>(rhs[1], lhs[1]);
+  Value mean = eb.make<math::FmaOp>(distance, share, lhs[1]);
+  Value between =
+      eb.make<arith::MulFOp>(eb.make<arith::MulFOp>(distance, distance),
+                             eb.make<arith::MulFOp>(lhs[0], share));
+  Value within = eb.make<arith::AddFOp>(lhs[2], rhs[2]);
+  return {count, mean, eb.make<arith::AddFOp>(within, between)};
+}
+
+/// `state` (count, mean, squares) and an element x of weight 0 or 1.
+static SmallVector<Value> addCentred(graph::ElementBuilder &eb, Type type,
+                                     ValueRange state, Value weight, Value x) {
+  Value count = eb.make<arith::AddFOp>(state[0], weight);
+  Value share = shareOf(eb, type, weight, count);
+  Value before = eb.make<arith::SubFOp>(x, state[1]);
+  Value mean = eb.make<math::FmaOp>(before, share, state[1]);
+  Value after = eb.make<arith::SubFOp>(x, mean);
+  Value weighted = eb.make<arith::MulFOp>(before, weight);
+  return {count, mean, eb.make<math::FmaOp>(weighted, after, state[2])};
+}
+
 SmallVector<Value> RowSchedule::combinePair(graph::ElementBuilder &eb,
                                             const Unit &unit, ValueRange lhs,
                                             ValueRange rhs) {
   Type type = unit.op().getStateTypes().front();
+  if (unit.squares) {
+    SmallVector<Value> result =
+        unit.op().buildCombine(eb, lhs.take_front(1), rhs.take_front(1));
+    llvm::append_range(
+        result, combineCentred(eb, type, lhs.drop_front(1), rhs.drop_front(1)));
+    return result;
+  }
   Value max =
       unit.op().buildCombine(eb, lhs.take_front(1), rhs.take_front(1)).front();
   Value shift = shiftOf(eb, type, max);
@@ -102,6 +167,19 @@ SmallVector<Value> RowSchedule::combinePair(graph::ElementBuilder &eb,
 SmallVector<Value> RowSchedule::accumulate(const Unit &unit, ValueRange state,
                                            ArrayRef<SmallVector<Value>> more) {
   graph::ElementBuilder eb = kb.emitter.elements();
+  if (unit.squares) {
+    Type type = unit.op().getStateTypes().front();
+    SmallVector<Value> result(state);
+    for (const SmallVector<Value> &next : more) {
+      ValueRange known = result;
+      SmallVector<Value> sum =
+          unit.op().buildCombine(eb, known.take_front(1), next[1]);
+      llvm::append_range(
+          sum, addCentred(eb, type, known.drop_front(1), next[0], next[1]));
+      result = std::move(sum);
+    }
+    return result;
+  }
   if (!unit.sum) {
     SmallVector<Value> result(state);
     for (const SmallVector<Value> &next : more)
@@ -122,7 +200,7 @@ SmallVector<Value> RowSchedule::accumulate(const Unit &unit, ValueRange state,
 /// Tiles of states to one state a row.
 SmallVector<Value> RowSchedule::reduceStates(const Unit &unit,
                                              ValueRange states) {
-  if (!unit.sum)
+  if (!unit.isPair())
     return reduceTiles(unit.op(), states);
   SmallVector<Type> types;
   for (Type type : typesOf(unit))
@@ -138,14 +216,17 @@ SmallVector<Value> RowSchedule::reduceStates(const Unit &unit,
   kb.builder.setInsertionPointToStart(&block);
   graph::ElementBuilder scalars(kb.builder, kb.loc);
   ValueRange args = block.getArguments();
-  tile::YieldOp::create(
-      kb.builder, kb.loc,
-      combinePair(scalars, unit, args.take_front(2), args.drop_front(2)));
+  tile::YieldOp::create(kb.builder, kb.loc,
+                        combinePair(scalars, unit,
+                                    args.take_front(types.size()),
+                                    args.drop_front(types.size())));
   return llvm::to_vector_of<Value>(reduce.getResults());
 }
 
 void RowSchedule::finishUnit(const Unit &unit, ValueRange state) {
-  finish(*unit.stage, unit.sum ? state.take_front(1) : state);
+  finish(*unit.stage, unit.isPair() ? state.take_front(1) : state);
+  if (unit.squares)
+    finish(*unit.squares, state.take_back(1));
   if (!unit.sum)
     return;
   // Where nothing is above -inf, x - max is NaN.
@@ -198,7 +279,7 @@ SmallVector<Value> RowSchedule::reducePart(Value start, Value end,
     for (int64_t i = 0; i < tiling.unroll; ++i) {
       enterColumns(kb.addIndex(loop.getInductionVar(), kb.index(i * chunk)));
       for (auto [u, unit] : llvm::enumerate(all))
-        lifted[u].push_back(lift(*unit.stage));
+        lifted[u].push_back(liftUnit(unit));
       chunks.push_back({spineFull, kb.emitter.getMask()});
     }
     SmallVector<Value> states;

@@ -58,10 +58,12 @@ private:
   void storeLooped();
 
   // RowOnePass.cpp
-  /// Reductions that share a state: one, or a maximum with a sum that is
-  /// rescaled.
+  /// Reductions that share a state: one, a maximum with a sum that is
+  /// rescaled, or a sum with the squares of distances to its mean.
   struct Unit {
-    const analysis::RegionStage *stage = nullptr, *sum = nullptr;
+    const analysis::RegionStage *stage = nullptr, *sum = nullptr,
+                                *squares = nullptr;
+    bool isPair() const { return sum || squares; }
     graph::ReductionOpInterface op() const {
       return llvm::cast<graph::ReductionOpInterface>(stage->op);
     }
@@ -70,6 +72,7 @@ private:
   static llvm::SmallVector<mlir::Type> typesOf(const Unit &unit);
   llvm::SmallVector<mlir::Value> identityOf(const Unit &unit);
   llvm::SmallVector<mlir::Value> identities();
+  llvm::SmallVector<mlir::Value> liftUnit(const Unit &unit);
   llvm::SmallVector<mlir::Value>
   accumulate(const Unit &unit, mlir::ValueRange state,
              llvm::ArrayRef<llvm::SmallVector<mlir::Value>> more);

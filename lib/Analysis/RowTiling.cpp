@@ -282,15 +282,17 @@ private:
 } // namespace
 
 /// Vectors of a thread in one chunk of a row of `count` vectors a thread: at
-/// most `most` and not fewer than half of it, so that the last chunk is full.
+/// most `most` and not fewer than half of it, so that the last chunk is full. A
+/// chunk costs a quarter of a vector by itself.
 static int64_t repeatsOfChunk(int64_t count, int64_t most) {
   most = std::max<int64_t>(1, most);
   int64_t best = most;
-  auto padded = [&](int64_t repeats) {
-    return llvm::divideCeil(count, uint64_t(repeats)) * repeats;
+  auto cost = [&](int64_t repeats) {
+    return int64_t(llvm::divideCeil(count, uint64_t(repeats))) *
+           (4 * repeats + 1);
   };
   for (int64_t repeats = most; 2 * repeats >= most; --repeats)
-    if (padded(repeats) < padded(best))
+    if (cost(repeats) < cost(best))
       best = repeats;
   return best;
 }
@@ -432,7 +434,8 @@ RowTiling Chooser::run() {
         resident.rows() * access.elementBytes >= 64)
       return resident;
   }
-  if (!isOnePass(form, rescale))
+  bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
+  if (!hasPairs || !isOnePass(form, rescale))
     return whole;
   RowTiling online = make(true);
   // What is read twice comes from the L2 the second time if the rows under way

@@ -1,15 +1,15 @@
 // RUN: fusec-opt %s --test-graph-to-tile --canonicalize --cse | FileCheck %s
 
-// A row of 100000 does not fit: the sum walks it in chunks of 32768, columns
+// A row of 100000 does not fit: the sum walks it in chunks of 12288, columns
 // behind the end count as 0, and a second loop loads it again for the output.
 // CHECK: tile.kernel
-// CHECK: %[[SUM:.*]] = scf.for {{.*}} to %c131072 step %c32768 iter_args(%[[ACC:.*]] = %{{.*}})
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} to %c110592 step %c12288 iter_args(%[[ACC:.*]] = %{{.*}})
 // CHECK:   %[[INSIDE:.*]] = arith.cmpi slt
 // CHECK:   %[[X:.*]] = tile.load
 // CHECK:   %[[PART:.*]] = arith.select %{{.*}}, %[[X]], %{{.*}}
 // CHECK:   arith.addf %[[ACC]], %[[PART]]
 // CHECK: %[[TOTAL:.*]] = tile.reduce %[[SUM]] axes [1]
-// CHECK: scf.for {{.*}} to %c131072 step %c32768
+// CHECK: scf.for {{.*}} to %c110592 step %c12288
 // CHECK:   %[[AGAIN:.*]] = tile.load
 // CHECK:   %[[WIDE:.*]] = tile.broadcast %[[TOTAL]]
 // CHECK:   arith.subf %[[AGAIN]], %[[WIDE]]

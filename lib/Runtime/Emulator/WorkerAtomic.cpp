@@ -69,19 +69,29 @@ u64 Worker::atomic(int32_t op, int32_t type, u64 base, i64 offset, u64 a, u64 b,
                             line, 0, true);
   if (!at)
     return 0;
+  // Before, so that who comes later sees what this block did; and after, as
+  // another block may have come between the two.
   state->global.synchronise(block().unit);
+  u64 old = 0;
   switch (type) {
   case FusecI32:
-    return update<int32_t>(at, op, a, b);
+    old = update<int32_t>(at, op, a, b);
+    break;
   case FusecU32:
-    return update<uint32_t>(at, op, a, b);
+    old = update<uint32_t>(at, op, a, b);
+    break;
   case FusecI64:
-    return update<i64>(at, op, a, b);
+    old = update<i64>(at, op, a, b);
+    break;
   case FusecU64:
-    return update<u64>(at, op, a, b);
+    old = update<u64>(at, op, a, b);
+    break;
   case FusecF32:
-    return update<float>(at, op, a, b);
+    old = update<float>(at, op, a, b);
+    break;
   default:
-    return update<double>(at, op, a, b);
+    old = update<double>(at, op, a, b);
   }
+  state->global.synchronise(block().unit);
+  return old;
 }

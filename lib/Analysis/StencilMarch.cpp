@@ -257,3 +257,12 @@ std::optional<MarchForm> MarchAnalysis::run() {
 std::optional<MarchForm> analysis::analyzeMarch(const RegionForm &form) {
   return MarchAnalysis(form).run();
 }
+
+MarchForm analysis::withWidths(MarchForm march, const MarchForm &pattern) {
+  march.vector = pattern.vector;
+  march.unroll = pattern.unroll;
+  march.height = pattern.height;
+  march.leftMargin = pattern.leftMargin;
+  march.rightMargin = pattern.rightMargin;
+  return march;
+}

@@ -7,10 +7,11 @@
 //  4. assemble: values to buffers, regions to launches.
 //===----------------------------------------------------------------------===//
 #include "fusec/Driver/Compile.h"
+#include "BuildProgram.h"
 #include "InPlace.h"
 #include "IsolateOps.h"
 #include "ProgramBuilder.h"
-#include "SameRegion.h"
+#include "RegionLowering.h"
 #include "fusec/Conversion/TileToSimt.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "fusec/Dialect/Simt/IR/Simt.h"
@@ -164,212 +165,6 @@ static llvm::Error checkStaticShapes(func::FuncOp function) {
   return result;
 }
 
-namespace {
-/// A region on its way to a thread program.
-struct LoweredRegion {
-  graph::FusionOp fusion;
-  bool isWide = false;
-  tile::KernelOp tile;
-  simt::KernelOp simt;
-  /// The launch of an equal region, whose programs this one shares.
-  std::optional<unsigned> equalTo = std::nullopt;
-};
-
-/// The regions of one launch; several share it as parts.
-using LoweredLaunch = SmallVector<LoweredRegion, 1>;
-
-/// Turns regions into block programs.
-class RegionLowering {
-public:
-  RegionLowering(ModuleOp kernels, const CompileOptions &options,
-                 Compilation &result)
-      : kernels(kernels), options{options.target, options.numerics},
-        result(result) {}
-
-  /// Lowers all regions of `function`; a region that no schedule reaches runs
-  /// as one kernel per op.
-  LogicalResult run(func::FuncOp function, DiagnosticCollector &diagnostics);
-  std::vector<LoweredLaunch> launches;
-
-private:
-  std::optional<LoweredRegion> findEqual(graph::FusionOp fusion);
-  FailureOr<LoweredRegion> lower(graph::FusionOp fusion,
-                                 const analysis::RegionForm &form,
-                                 const TileOptions &tileOptions);
-  void addLaunch(LoweredRegion region, const analysis::RegionForm &form);
-  SmallVector<graph::FusionOp> lowerParts(graph::FusionOp fusion);
-
-  ModuleOp kernels;
-  TileOptions options;
-  Compilation &result;
-  analysis::FactTable facts;
-  unsigned numKernels = 0;
-  SameRegions regions;
-  llvm::DenseMap<Operation *, unsigned> launchOf;
-};
-} // namespace
-
-FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
-                                               const analysis::RegionForm &form,
-                                               const TileOptions &tileOptions) {
-  std::string name = "kernel" + std::to_string(numKernels);
-  FailureOr<tile::KernelOp> kernel =
-      lowerRegion(fusion, form, tileOptions, kernels, name);
-  if (failed(kernel))
-    return failure();
-  ++numKernels;
-  return LoweredRegion{fusion, needsWideOffsets(fusion, form), *kernel, {}};
-}
-
-/// What was made of a region equal to `fusion`, for `fusion`.
-std::optional<LoweredRegion> RegionLowering::findEqual(graph::FusionOp fusion) {
-  auto it = launchOf.find(regions.firstOf(fusion));
-  if (it == launchOf.end())
-    return std::nullopt;
-  LoweredRegion region = launches[it->second].front();
-  region.fusion = fusion;
-  region.equalTo = it->second;
-  return region;
-}
-
-void RegionLowering::addLaunch(LoweredRegion region,
-                               const analysis::RegionForm &form) {
-  result.kernels.push_back(
-      summarize(region.fusion, form, facts, options.target));
-  launches.push_back({std::move(region)});
-}
-
-/// Adds a part to the report entry of a launch.
-static void addPart(KernelSummary &sum, const KernelSummary &part,
-                    const TargetInfo &target) {
-  sum.kind = part.kind;
-  ++sum.parts;
-  llvm::append_range(sum.ops, part.ops);
-  llvm::append_range(sum.places, part.places);
-  sum.inputs += part.inputs;
-  sum.outputs += part.outputs;
-  sum.bytes += part.bytes;
-  sum.requestedBytes += part.requestedBytes;
-  // One launch, in which the parts share the machine.
-  sum.cost = analysis::CostModel(target).fromTotals(
-      sum.cost.readBytes + part.cost.readBytes,
-      sum.cost.writtenBytes + part.cost.writtenBytes,
-      sum.cost.instructions + part.cost.instructions,
-      sum.cost.tensorFlops + part.cost.tensorFlops);
-}
-
-/// Lowers the parts of a launch for one number of threads, the largest that any
-/// asks for. Returns the parts that cannot share it.
-SmallVector<graph::FusionOp>
-RegionLowering::lowerParts(graph::FusionOp fusion) {
-  facts = analysis::FactTable();
-  LoweredLaunch launch;
-  SmallVector<graph::FusionOp> apart;
-  SmallVector<analysis::RegionVerdict> forms;
-  int64_t threads = 0;
-  for (graph::FusionOp part : fusion.unpack()) {
-    analysis::RegionVerdict form = analysis::analyzeFusion(facts, part);
-    FailureOr<LoweredRegion> region = failure();
-    if (form && form->kind != analysis::KernelKind::Contraction)
-      region = lower(part, *form, options);
-    if (failed(region)) {
-      apart.push_back(part);
-      continue;
-    }
-    threads = std::max<int64_t>(threads, region->tile.getThreads());
-    launch.push_back(std::move(*region));
-    forms.push_back(std::move(form));
-  }
-  auto record = [&](bool asLaunch) {
-    if (apart.empty() || result.decisions.kernels.empty())
-      return;
-    analysis::Refusal why{analysis::RefusalReason::LaunchOfItsOwn,
-                          &apart.front().getBody().front().front()};
-    if (asLaunch)
-      fusion::recordApart(result.decisions, launches.size() - 1, apart, why,
-                          options.target);
-    else
-      fusion::recordSplit(result.decisions, launches.size(), apart, why,
-                          options.target);
-  };
-  if (launch.size() < 2) {
-    if (!launch.empty())
-      addLaunch(std::move(launch.front()), *forms.front());
-    record(!launch.empty());
-    return apart;
-  }
-  TileOptions shared = options;
-  shared.threads = threads;
-  LoweredLaunch joint;
-  KernelSummary summary;
-  for (auto [region, form] : llvm::zip(launch, forms)) {
-    region.tile.erase();
-    FailureOr<LoweredRegion> again = lower(region.fusion, *form, shared);
-    if (failed(again) || int64_t(again->tile.getThreads()) != threads) {
-      if (succeeded(again))
-        again->tile.erase();
-      apart.push_back(region.fusion);
-      continue;
-    }
-    addPart(summary, summarize(region.fusion, *form, facts, options.target),
-            options.target);
-    joint.push_back(std::move(*again));
-  }
-  if (joint.empty()) {
-    record(false);
-    return apart;
-  }
-  if (summary.parts > 1)
-    summary.kind = analysis::KernelKind::Multi;
-  result.kernels.push_back(std::move(summary));
-  launches.push_back(std::move(joint));
-  record(true);
-  return apart;
-}
-
-LogicalResult RegionLowering::run(func::FuncOp function,
-                                  DiagnosticCollector &diagnostics) {
-  SmallVector<graph::FusionOp> pending(
-      function.getBody().getOps<graph::FusionOp>());
-  std::reverse(pending.begin(), pending.end());
-  while (!pending.empty()) {
-    graph::FusionOp fusion = pending.pop_back_val();
-    if (!fusion.getParts().empty()) {
-      SmallVector<graph::FusionOp> apart = lowerParts(fusion);
-      diagnostics.clear();
-      pending.append(apart.rbegin(), apart.rend());
-      continue;
-    }
-    analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
-    analysis::Refusal why{analysis::RefusalReason::NoSchedule,
-                          fusion.getOperation()};
-    if (!form) {
-      why = form.refusal();
-      fusion.emitOpError() << "is not one kernel: " << why.sentence();
-    } else if (std::optional<LoweredRegion> equal = findEqual(fusion)) {
-      addLaunch(std::move(*equal), *form);
-      continue;
-    } else if (FailureOr<LoweredRegion> region = lower(fusion, *form, options);
-               succeeded(region)) {
-      launchOf[fusion] = launches.size();
-      addLaunch(std::move(*region), *form);
-      continue;
-    }
-    if (llvm::hasSingleElement(fusion.getBody().front().without_terminator()))
-      return failure();
-    // One kernel per op in its place, and the decisions say so.
-    regions.forget(fusion);
-    diagnostics.clear();
-    facts = analysis::FactTable();
-    SmallVector<graph::FusionOp> parts = splitRegion(fusion);
-    if (!result.decisions.kernels.empty())
-      fusion::recordSplit(result.decisions, launches.size(), parts, why,
-                          options.target);
-    pending.append(parts.rbegin(), parts.rend());
-  }
-  return success();
-}
-
 /// Thread programs of all regions, in place of their block programs.
 static LogicalResult lowerToThreads(std::vector<LoweredLaunch> &launches) {
   for (LoweredLaunch &launch : launches)
@@ -421,21 +216,27 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
   return success();
 }
 
-llvm::Expected<Compilation> driver::compile(ModuleOp module,
-                                            const CompileOptions &options,
-                                            const StageObserver &observer) {
-  auto observe = [&](Stage stage, Operation *op) {
-    if (observer)
-      observer(stage, op);
-  };
-  if (llvm::Error error = simplifyGraph(module, options))
-    return error;
-  observe(Stage::Graph, module);
-  llvm::Expected<fusion::FusionDecisions> decisions =
-      planGraph(module, options);
-  if (!decisions)
-    return decisions.takeError();
-  observe(Stage::Fused, module);
+/// The launches of `lowering`, for those that follow.
+static void recordPlan(ModuleOp module, func::FuncOp entry,
+                       const RegionLowering &lowering, Plan &plan) {
+  llvm::DenseMap<Operation *, unsigned> positions;
+  for (graph::FusionOp fusion : entry.getBody().getOps<graph::FusionOp>())
+    positions.try_emplace(fusion, positions.size());
+  plan.regions = cast<ModuleOp>(module->clone());
+  for (auto [launch, threads] :
+       llvm::zip(lowering.launches, lowering.threads)) {
+    LaunchPlan &record = plan.launches.emplace_back();
+    record.threads = threads;
+    for (const LoweredRegion &region : launch)
+      record.regions.push_back(positions.lookup(region.fusion));
+  }
+}
+
+llvm::Expected<Compilation>
+driver::buildProgram(ModuleOp module, const CompileOptions &options,
+                     fusion::FusionDecisions decisions,
+                     const StageObserver &observe, const Plan *pattern,
+                     Plan *record, ModuleOp counted) {
   llvm::Expected<func::FuncOp> entry = findEntry(module);
   if (!entry)
     return entry.takeError();
@@ -449,10 +250,13 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
   DiagnosticCollector diagnostics(module.getContext());
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   Compilation result;
-  result.decisions = std::move(*decisions);
+  result.decisions = std::move(decisions);
   RegionLowering lowering(*kernels, options, result);
-  if (failed(lowering.run(*entry, diagnostics)))
+  if (failed(pattern ? lowering.run(*entry, *pattern, counted, diagnostics)
+                     : lowering.run(*entry, diagnostics)))
     return diagnostics.take("a region has no schedule");
+  if (record)
+    recordPlan(module, *entry, lowering, *record);
   if (failed(cleanUpTiles(*kernels, options)))
     return diagnostics.take("a block program is not valid");
   observe(Stage::Tile, *kernels);
@@ -478,5 +282,35 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
     program.addAlias(pair.argument, pair.result);
   if (llvm::Error error = program.finish(*entry))
     return error;
+  return result;
+}
+
+llvm::Expected<Compilation> driver::compile(ModuleOp module,
+                                            const CompileOptions &options,
+                                            const StageObserver &observer,
+                                            Plan *plan) {
+  StageObserver observe = [&](Stage stage, Operation *op) {
+    if (observer)
+      observer(stage, op);
+  };
+  if (llvm::Error error = simplifyGraph(module, options))
+    return error;
+  observe(Stage::Graph, module);
+  if (plan)
+    plan->graph = cast<ModuleOp>(module->clone());
+  llvm::Expected<fusion::FusionDecisions> decisions =
+      planGraph(module, options);
+  if (!decisions)
+    return decisions.takeError();
+  observe(Stage::Fused, module);
+  llvm::Expected<Compilation> result =
+      buildProgram(module, options, std::move(*decisions), observe,
+                   /*pattern=*/nullptr, plan);
+  if (!result || !plan)
+    return result;
+  plan->options = options;
+  plan->decisions = result->decisions;
+  for (const runtime::Kernel &kernel : result->program.kernels)
+    plan->texts.insert(kernel.source);
   return result;
 }

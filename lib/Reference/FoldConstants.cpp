@@ -4,6 +4,7 @@
 // In program order: an op is a candidate if all operands come from
 // graph.constant. Elementwise ops on splats run on one element; others run as
 // they are, if size, growth, work and total bytes stay within the limits.
+// What repeats itself afterwards is taken apart into a repetition.
 // Large results become resources, which, unlike dense attributes, do not live
 // as long as the context's uniquer.
 //===----------------------------------------------------------------------===//
@@ -12,6 +13,8 @@
 #include "fusec/Reference/Attributes.h"
 #include "fusec/Reference/Evaluate.h"
 #include "fusec/Reference/Passes.h"
+
+#include <cstring>
 
 #define DEBUG_TYPE "fusec-graph-fold-constants"
 
@@ -250,23 +253,182 @@ void Folder::fold(Operation *op) {
   op->erase();
 }
 
-FoldReport reference::foldConstants(Operation *root,
-                                    const FoldConstantsPassOptions &options) {
-  SmallVector<Operation *> ops;
-  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op != root && isa<graph::FusibleOpInterface>(op))
+/// The constant without the dimensions along which it repeats, which are the
+/// ones that `kept` does not get; null if it repeats along none.
+static ElementsAttr withoutRepeats(ElementsAttr value,
+                                   SmallVectorImpl<int64_t> &kept) {
+  auto type = cast<RankedTensorType>(value.getType());
+  bool isFolded = isa<DenseElementsAttr>(value) && value.isSplat();
+  if (isFolded || type.getNumElements() == 0 || type.getRank() == 0)
+    return {};
+  auto bytes = toBytes(value);
+  if (!bytes) {
+    llvm::consumeError(bytes.takeError());
+    return {};
+  }
+  const std::byte *data = (*bytes)->data();
+  int64_t inner = (*bytes)->size(), outer = 1;
+  // Elements of the constant that are read: all indices along kept dimensions.
+  SmallVector<int64_t> offsets = {0}, sizes;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    inner /= size;
+    bool repeats = size > 1 || type.getNumElements() == 1;
+    for (int64_t o = 0; o < outer && repeats; ++o)
+      for (int64_t i = 1; i < size && repeats; ++i)
+        repeats = std::memcmp(data + o * size * inner,
+                              data + (o * size + i) * inner, inner) == 0;
+    outer *= size;
+    if (repeats)
+      continue;
+    kept.push_back(dim);
+    sizes.push_back(size);
+  }
+  if (kept.size() == size_t(type.getRank()))
+    return {};
+  // Offsets of the elements that stay, row-major.
+  int64_t stride = 1;
+  SmallVector<int64_t> strides(type.getRank());
+  for (int64_t dim = type.getRank(); dim-- > 0;) {
+    strides[dim] = stride;
+    stride *= type.getDimSize(dim);
+  }
+  for (auto [dim, size] : llvm::zip(kept, sizes)) {
+    SmallVector<int64_t> next;
+    for (int64_t offset : offsets)
+      for (int64_t i = 0; i < size; ++i)
+        next.push_back(offset + i * strides[dim]);
+    offsets = std::move(next);
+  }
+  DType dtype = *graph::toDType(type.getElementType());
+  auto elements = std::make_shared<Bytes>(offsets.size() * inner);
+  for (auto [i, offset] : llvm::enumerate(offsets))
+    std::memcpy(elements->mutableData() + i * inner, data + offset * inner,
+                inner);
+  return toConstant(
+      {dtype, std::vector<int64_t>(sizes.begin(), sizes.end()), elements},
+      RankedTensorType::get(sizes, type.getElementType()));
+}
+
+/// A constant that repeats itself along a dimension (a bias for each item of a
+/// batch) becomes a repetition of what it repeats: fewer bytes to keep and to
+/// read, and the size of the dimension is not that of a constant.
+static bool repeat(graph::ConstantOp op) {
+  SmallVector<int64_t> kept;
+  ElementsAttr small = withoutRepeats(op.getValue(), kept);
+  if (!small)
+    return false;
+  if (kept.empty()) {
+    op.setValueAttr(DenseElementsAttr::get(cast<ShapedType>(op.getType()),
+                                           small.getSplatValue<Attribute>()));
+    return true;
+  }
+  OpBuilder builder(op);
+  auto constant = graph::ConstantOp::create(builder, op.getLoc(), small);
+  Value whole = graph::BroadcastOp::create(builder, op.getLoc(), op.getType(),
+                                           constant, kept);
+  op.replaceAllUsesWith(whole);
+  op.erase();
+  return true;
+}
+
+/// A constant that is repeated has no dimensions of one element: a batch of one
+/// and what has no batch are the same.
+static void dropUnits(graph::BroadcastOp op) {
+  auto constant = op.getOperand().getDefiningOp<graph::ConstantOp>();
+  if (!constant || constant.getValue().isSplat())
+    return;
+  RankedTensorType type = constant.getType();
+  SmallVector<int64_t> sizes, dimensions;
+  for (auto [size, dim] : llvm::zip(type.getShape(), op.getDimensions()))
+    if (size != 1) {
+      sizes.push_back(size);
+      dimensions.push_back(dim);
+    }
+  if (sizes.size() == size_t(type.getRank()))
+    return;
+  auto small = RankedTensorType::get(sizes, type.getElementType());
+  ElementsAttr value;
+  if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
+    value = dense.reshape(small);
+  } else if (auto bytes = graph::sharedBytes(constant.getValue())) {
+    value = graph::makeResource(small, "folded", std::move(bytes));
+  } else {
+    return;
+  }
+  OpBuilder builder(op);
+  auto flat = graph::ConstantOp::create(builder, constant.getLoc(), value);
+  op.getOperandMutable().assign(flat);
+  op.setDimensions(dimensions);
+  if (constant->use_empty())
+    constant.erase();
+}
+
+/// gather(table, repeated indices) is a repetition of gather(table, indices),
+/// which the next round can compute (positions, the same for each item).
+static bool gatherOnce(graph::GatherOp op) {
+  auto repeated = op.getIndices().getDefiningOp<graph::BroadcastOp>();
+  if (!repeated || !repeated.getOperand().getDefiningOp<graph::ConstantOp>() ||
+      !op.getOperand().getDefiningOp<graph::ConstantOp>())
+    return false;
+  OpBuilder builder(op);
+  Value once = graph::GatherOp::create(builder, op.getLoc(), op.getOperand(),
+                                       repeated.getOperand(), op.getAxis());
+  int64_t axis = op.getAxis(), rank = typeOf(op.getOperand()).getRank();
+  int64_t indices = typeOf(op.getIndices()).getRank();
+  SmallVector<int64_t> dimensions;
+  for (int64_t i = 0; i < axis; ++i)
+    dimensions.push_back(i);
+  for (int64_t dim : repeated.getDimensions())
+    dimensions.push_back(axis + dim);
+  for (int64_t i = axis + 1; i < rank; ++i)
+    dimensions.push_back(i - 1 + indices);
+  op.replaceAllUsesWith(graph::BroadcastOp::create(builder, op.getLoc(),
+                                                   op.getType(), once,
+                                                   dimensions)
+                            .getResult());
+  op.erase();
+  return true;
+}
+
+template <typename Op>
+static SmallVector<Op> opsIn(Operation *root) {
+  SmallVector<Op> ops;
+  root->walk<WalkOrder::PreOrder>([&](Op op) {
+    if (op.getOperation() != root)
       ops.push_back(op);
   });
+  return ops;
+}
+
+/// Takes constants apart into what repeats and what is repeated; whether there
+/// is something new to fold.
+static bool takeApart(Operation *root) {
+  bool changed = false;
+  for (auto op : opsIn<graph::ConstantOp>(root)) {
+    if (op->use_empty())
+      op.erase();
+    else
+      changed |= repeat(op);
+  }
+  for (auto op : opsIn<graph::BroadcastOp>(root))
+    dropUnits(op);
+  for (auto op : opsIn<graph::GatherOp>(root))
+    changed |= gatherOnce(op);
+  return changed;
+}
+
+FoldReport reference::foldConstants(Operation *root,
+                                    const FoldConstantsPassOptions &options) {
+  // A round folds all that it can; later ones what was taken apart.
+  constexpr unsigned kMaxRounds = 3;
   Folder folder(options);
-  for (Operation *op : ops)
-    folder.fold(op);
-  SmallVector<graph::ConstantOp> unused;
-  root->walk([&](graph::ConstantOp op) {
-    if (op->use_empty() && op != root)
-      unused.push_back(op);
-  });
-  for (graph::ConstantOp op : unused)
-    op.erase();
+  for (unsigned round = 0; round < kMaxRounds; ++round) {
+    folder.report.overBudget = 0;
+    for (auto op : opsIn<graph::FusibleOpInterface>(root))
+      folder.fold(op);
+    if (!takeApart(root))
+      break;
+  }
   return folder.report;
 }
 

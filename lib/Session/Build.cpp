@@ -33,18 +33,22 @@ static void countOps(Operation *module, FusionSummary &summary) {
     }
 }
 
-llvm::Expected<Compiled>
-session::compileModel(Model &model, const driver::CompileOptions &options,
-                      const driver::StageObserver &observer) {
+/// Compiles by `compile`, which is given an observer that counts, too.
+static llvm::Expected<Compiled>
+compileBy(const driver::StageObserver &observer,
+          llvm::function_ref<llvm::Expected<driver::Compilation>(
+              const driver::StageObserver &)>
+              compile) {
   FusionSummary summary;
-  auto observe = [&](driver::Stage stage, Operation *op) {
-    if (stage == driver::Stage::Graph)
-      countOps(op, summary);
-    if (observer)
-      observer(stage, op);
-  };
   llvm::Expected<driver::Compilation> compilation =
-      driver::compile(*model.module, options, observe);
+      compile([&](driver::Stage stage, Operation *op) {
+        if (stage == driver::Stage::Graph) {
+          summary = FusionSummary();
+          countOps(op, summary);
+        }
+        if (observer)
+          observer(stage, op);
+      });
   if (!compilation)
     return withClass(ErrorClass::Unsupported, compilation.takeError());
   summary.kernels = compilation->program.kernels.size();
@@ -53,6 +57,40 @@ session::compileModel(Model &model, const driver::CompileOptions &options,
   for (const driver::KernelSummary &kernel : compilation->kernels)
     summary.bytesAfter += kernel.bytes;
   return Compiled{std::move(*compilation), summary};
+}
+
+llvm::Expected<Compiled>
+session::compileModel(Model &model, const driver::CompileOptions &options,
+                      const driver::StageObserver &observer) {
+  return compileBy(observer, [&](const driver::StageObserver &observe) {
+    return driver::compile(*model.module, options, observe);
+  });
+}
+
+llvm::Expected<Compiled>
+session::compileModelLike(Model &model, std::shared_ptr<PlannedModel> like,
+                          const driver::StageObserver &observer) {
+  driver::FollowReport report;
+  auto compiled =
+      compileBy(observer, [&](const driver::StageObserver &observe) {
+        return driver::compileLike(like->plan, *model.module, report, observe);
+      });
+  if (compiled) {
+    compiled->followed = std::move(report);
+    compiled->like = std::move(like);
+  }
+  return compiled;
+}
+
+llvm::Expected<std::shared_ptr<PlannedModel>>
+session::planModel(Model model, const driver::CompileOptions &options) {
+  auto planned = std::make_shared<PlannedModel>();
+  planned->model = std::move(model);
+  auto compilation =
+      driver::compile(*planned->model.module, options, {}, &planned->plan);
+  if (!compilation)
+    return withClass(ErrorClass::Unsupported, compilation.takeError());
+  return planned;
 }
 
 /// The bytes that each region and each op outside of one moves.

@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "Explanation.h"
 #include "Inputs.h"
+#include "Like.h"
 #include "Prepare.h"
 #include "Progress.h"
 #include "llvm/ADT/STLExtras.h"
@@ -167,7 +168,8 @@ static void printTimes(llvm::StringRef what, const Times &times,
 static void printSteps(const BenchReport &report) {
   llvm::raw_ostream &os = llvm::outs();
   bool gpu = report.bandwidth.has_value();
-  os << "\n    #  kernel                  us       p10       p90      bytes     FLOP"
+  os << "\n    #  kernel                  us       p10       p90      bytes    "
+        " FLOP"
      << (gpu ? "     GB/s  of floor" : "     GB/s") << "  ops\n";
   for (auto [i, step] : llvm::enumerate(report.steps)) {
     if (!step.times)
@@ -334,6 +336,7 @@ CommandSpec fusec::tool::benchCommand() {
                 "runs to measure, after up to 10 that are not (default: 100)"}},
               inputOptionSpecs(),
               bindingOptionSpecs(),
+              likeOptionSpecs(),
               compileOptionSpecs(),
               {{"json", "", "report as JSON (docs/tool.md has the schema)"}},
               commonOptionSpecs()}),

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Inputs.h"
+#include "Like.h"
 #include "Report.h"
 #include "StandaloneCuda.h"
 #include "llvm/Support/raw_ostream.h"
@@ -98,9 +99,10 @@ emitBinary(const runtime::Program &program, const TargetInfo &info,
   return std::string((*module)->cubin.begin(), (*module)->cubin.end());
 }
 
-static llvm::Expected<std::string> emit(Model &model,
-                                        const driver::CompileOptions &options,
-                                        const Arguments &arguments, Emit what) {
+static llvm::Expected<std::string>
+emit(Model &model, const driver::CompileOptions &options,
+     const Arguments &arguments, Emit what,
+     std::shared_ptr<session::PlannedModel> like) {
   bool elide = arguments.has("elide");
   switch (what) {
   case Emit::Graph:
@@ -125,11 +127,13 @@ static llvm::Expected<std::string> emit(Model &model,
   case Emit::Cubin:
     break;
   }
-  llvm::Expected<Compiled> compiled = compileModel(model, options, {});
+  llvm::Expected<Compiled> compiled =
+      like ? session::compileModelLike(model, std::move(like), {})
+           : compileModel(model, options, {});
   if (!compiled)
     return withCode(ExitCode::Unsupported, compiled.takeError(), kCompileHelp);
   if (!arguments.has("quiet"))
-    llvm::errs() << toText(compiled->summary);
+    llvm::errs() << toText(compiled->summary) << followedText(*compiled);
   const runtime::Program &program = compiled->compilation.program;
   if (what == Emit::Cuda)
     return kernelText(program);
@@ -160,7 +164,14 @@ static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
   llvm::Expected<Model> model = file->load(*bindings);
   if (!model)
     return model.takeError();
-  llvm::Expected<std::string> text = emit(*model, *options, arguments, what);
+  auto like = parseLike(arguments, *bindings, *options);
+  if (!like)
+    return like.takeError();
+  if (*like && (what < Emit::Cuda || what == Emit::Llvm))
+    return toolError(ExitCode::Usage, "--like is for text of kernels",
+                     "--emit=cuda, cu, ptx or cubin");
+  llvm::Expected<std::string> text =
+      emit(*model, *options, arguments, what, std::move(*like));
   if (!text)
     return text.takeError();
   if (llvm::Error error = writeOutput(path, *text))
@@ -191,6 +202,7 @@ CommandSpec fusec::tool::compileCommand() {
              "leave out the values of large constants (graph, fused)"},
             {"o", "FILE", "write to FILE instead of stdout"}},
            bindingOptionSpecs(),
+           likeOptionSpecs(),
            compileOptionSpecs(),
            commonOptionSpecs()}),
       {{"fusec compile softmax.mlir --emit=fused", "what became one kernel"},

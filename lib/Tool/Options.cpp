@@ -107,6 +107,16 @@ static llvm::Expected<std::vector<int64_t>> parseShape(StringRef text) {
   return shape;
 }
 
+llvm::Expected<std::pair<StringRef, int64_t>>
+fusec::tool::parseDim(StringRef option, StringRef text) {
+  auto [name, value] = text.rsplit('=');
+  int64_t size;
+  if (name.size() == text.size() || value.getAsInteger(10, size) || size < 0)
+    return toolError(ExitCode::Usage,
+                     option + ": expected NAME=SIZE, found " + quoted(text));
+  return std::pair(name, size);
+}
+
 llvm::Expected<Bindings>
 fusec::tool::parseBindings(const Arguments &arguments) {
   Bindings bindings;
@@ -126,14 +136,12 @@ fusec::tool::parseBindings(const Arguments &arguments) {
                        "leave one of them");
   }
   for (StringRef text : arguments.values("dim")) {
-    auto [name, value] = text.rsplit('=');
-    int64_t size;
-    if (name.size() == text.size() || value.getAsInteger(10, size) || size < 0)
+    auto dim = parseDim("--dim", text);
+    if (!dim)
+      return dim.takeError();
+    if (!bindings.dims.try_emplace(dim->first, dim->second).second)
       return toolError(ExitCode::Usage,
-                       "--dim: expected NAME=SIZE, found " + quoted(text));
-    if (!bindings.dims.try_emplace(name, size).second)
-      return toolError(ExitCode::Usage,
-                       "--dim names " + quoted(name) + " twice",
+                       "--dim names " + quoted(dim->first) + " twice",
                        "leave one of them");
   }
   return bindings;

@@ -32,6 +32,10 @@ parseCompileOptions(const Arguments &arguments, const TargetInfo &info);
 /// wants none.
 std::shared_ptr<runtime::DiskCache> kernelCache(const Arguments &arguments);
 
+/// NAME=SIZE, the value of `option`.
+llvm::Expected<std::pair<llvm::StringRef, int64_t>>
+parseDim(llvm::StringRef option, llvm::StringRef text);
+
 /// What --shape and --dim say.
 llvm::Expected<Bindings> parseBindings(const Arguments &arguments);
 

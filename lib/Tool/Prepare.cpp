@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Prepare.h"
 #include "Inputs.h"
+#include "Like.h"
 
 using namespace fusec;
 using namespace fusec::tool;
@@ -46,7 +47,11 @@ llvm::Expected<Prepared> fusec::tool::prepare(const Arguments &arguments) {
   auto options = parseCompileOptions(arguments, target->info);
   if (!options)
     return options.takeError();
-  auto session = Session::create(std::move(subject->model), *target, *options);
+  auto like = parseLike(arguments, result.bindings, *options);
+  if (!like)
+    return like.takeError();
+  auto session = Session::create(std::move(subject->model), *target, *options,
+                                 std::move(*like));
   if (!session)
     return session.takeError();
   result.session = std::move(*session);
@@ -60,6 +65,9 @@ Object fusec::tool::headOf(const Session &session) {
     object["device"] = jsonText(session.target().device->info().name);
   if (const Compiled *compiled = session.compiled())
     object["fusion"] = toJson(compiled->summary);
+  if (const Compiled *compiled = session.compiled();
+      compiled && compiled->followed)
+    object["like"] = toJson(*compiled->followed);
   return object;
 }
 

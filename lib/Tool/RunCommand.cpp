@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "Compare.h"
 #include "Inputs.h"
+#include "Like.h"
 #include "Prepare.h"
 #include "Progress.h"
 #include "fusec/Support/Npy.h"
@@ -179,7 +180,8 @@ static llvm::Expected<ExitCode> run(const Arguments &arguments) {
     equal = *result;
   }
   if (!json && session.compiled())
-    llvm::outs() << toText(session.compiled()->summary);
+    llvm::outs() << toText(session.compiled()->summary)
+                 << followedText(*session.compiled());
   if (*repeats)
     if (llvm::Error error = timeRuns(*prepared, *repeats, arguments, object))
       return error;
@@ -206,6 +208,7 @@ CommandSpec fusec::tool::runCommand() {
                 "then run N times more and report the device time"}},
               toleranceOptionSpecs(),
               bindingOptionSpecs(),
+              likeOptionSpecs(),
               compileOptionSpecs(),
               {{"json", "", "report as JSON"}},
               commonOptionSpecs()}),
@@ -217,6 +220,8 @@ CommandSpec fusec::tool::runCommand() {
         "fixes a size that the file leaves open; times it"},
        {"fusec run softmax.mlir --target=emulator --against=reference",
         "a second opinion"},
+       {"fusec run model.onnx --shape x=32x3x224x224 --like=small.onnx",
+        "with the kernels of the same net for another batch"},
        {"fusec run model.onnx --inputs test_data_set_0 --target=emulator",
         "the GPU's kernels on the CPU, every access checked"}},
       1,

@@ -11,14 +11,22 @@ using namespace fusec::tool;
 
 llvm::Expected<std::unique_ptr<Session>>
 Session::create(Model model, const Target &target,
-                const driver::CompileOptions &options) {
+                const driver::CompileOptions &options,
+                std::shared_ptr<session::PlannedModel> like) {
+  bool hasKernels =
+      target.kind == TargetKind::Cuda || target.kind == TargetKind::Emulator;
+  if (like && !hasKernels)
+    return toolError(ExitCode::Usage,
+                     "--like is for the kernels of a GPU, which " +
+                         llvm::Twine(name(target.kind)) + " does not run",
+                     "--target=cuda or --target=emulator");
   std::unique_ptr<Session> session(new Session(std::move(model), target));
   if (target.kind == TargetKind::Reference)
     return session;
   llvm::Expected<Compiled> compiled =
-      target.kind == TargetKind::Host
-          ? compileForHost(session->graph, options)
-          : compileModel(session->graph, options, {});
+      target.kind == TargetKind::Host ? compileForHost(session->graph, options)
+      : like ? session::compileModelLike(session->graph, std::move(like), {})
+             : compileModel(session->graph, options, {});
   if (!compiled)
     return withCode(ExitCode::Unsupported, compiled.takeError(), kCompileHelp);
   session->code = std::move(*compiled);
@@ -47,8 +55,7 @@ Session::run(llvm::ArrayRef<HostTensor> inputs) {
   std::vector<HostTensor> tensors;
   for (auto [spec, data] : llvm::zip(graph.outputs, *results))
     tensors.push_back(
-        {spec.dtype, spec.shape,
-         std::make_shared<Bytes>(std::move(data))});
+        {spec.dtype, spec.shape, std::make_shared<Bytes>(std::move(data))});
   return tensors;
 }
 

@@ -26,10 +26,12 @@ inline constexpr char kCompileHelp[] =
 class Session {
 public:
   /// Compiles and loads `model` (not for the reference evaluator, which runs
-  /// the graph as it is).
+  /// the graph as it is); with `like`, as that was compiled, which is for GPU
+  /// kernels only.
   static llvm::Expected<std::unique_ptr<Session>>
   create(Model model, const Target &target,
-         const driver::CompileOptions &options);
+         const driver::CompileOptions &options,
+         std::shared_ptr<session::PlannedModel> like = nullptr);
 
   /// Runs once; one tensor per input of the model, checked.
   llvm::Expected<std::vector<HostTensor>>

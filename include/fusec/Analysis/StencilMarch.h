@@ -48,14 +48,16 @@ struct MarchForm {
 
   /// Columns of a warp, and those of them that are stored.
   int64_t columns() const { return 32 * vector; }
-  int64_t usefulColumns() const {
-    return columns() - leftMargin - rightMargin;
-  }
+  int64_t usefulColumns() const { return columns() - leftMargin - rightMargin; }
 };
 
 /// How the Stencil region `form` (static sizes) marches; nothing if it cannot,
 /// or if its windows are too large for registers.
 std::optional<MarchForm> analyzeMarch(const RegionForm &form);
+
+/// `march`, which is how `form` marches, with the widths and heights of
+/// `pattern`: how the same region marches in other sizes.
+MarchForm withWidths(MarchForm march, const MarchForm &pattern);
 
 } // namespace fusec::analysis
 

@@ -28,12 +28,22 @@ struct TileOptions {
   /// itself), for a region that shares its launch; 0: the schedule's choice.
   /// Schedules whose tile fixes the number of threads ignore it.
   int64_t threads = 0;
+  /// The shape of the same region in other sizes, whose decisions (tiles,
+  /// vectors, order of loops) are taken instead of new ones; null: they follow
+  /// from the region's own sizes. Fails where one is not legal.
+  const analysis::RegionForm *pattern = nullptr;
+  /// The shape of the same region in the sizes that extents and grid are for;
+  /// null: the region's own. For programs that hold for sizes of which an op
+  /// would make too much (1).
+  const analysis::RegionForm *counted = nullptr;
 };
 
 /// Builds the block program of `fusion`, whose shape is `form`, at the end of
 /// `module` and returns it. Arguments: the fusion's inputs in order (read
-/// only), its results in order, then run-time extents. Fails with a located
-/// diagnostic if no schedule reaches the region.
+/// only), its results in order, then run-time extents: the size along the
+/// outermost axis is in extents and in the grid alone where the schedule can
+/// keep it out of the program. Fails with a located diagnostic if no schedule
+/// reaches the region.
 mlir::FailureOr<tile::KernelOp> lowerRegion(graph::FusionOp fusion,
                                             const analysis::RegionForm &form,
                                             const TileOptions &options,

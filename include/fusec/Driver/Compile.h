@@ -71,6 +71,8 @@ struct KernelSummary {
   uint32_t kernel = 0;
   /// Index into Program::steps.
   uint32_t step = 0;
+  /// Of `compileLike`: what the plan decided is not legal in these sizes.
+  bool decidedAnew = false;
 };
 
 /// What compilation yields.
@@ -82,6 +84,8 @@ struct Compilation {
   /// In order of launch; with fusion parallel to decisions.kernels.
   std::vector<KernelSummary> kernels;
 };
+
+struct Plan;
 
 /// Registers the dialects that graphs and their lowerings use.
 void registerDialects(mlir::DialectRegistry &registry);
@@ -98,10 +102,12 @@ llvm::Expected<fusion::FusionDecisions>
 planGraph(mlir::ModuleOp module, const CompileOptions &options);
 
 /// Compiles the only function of `module` (graph dialect, static shapes) to
-/// kernels. Changes `module`. Errors carry the located diagnostics.
+/// kernels. Changes `module`. Errors carry the located diagnostics. `plan`, if
+/// not null, gets the decisions for `compileLike` (fusec/Driver/Plan.h).
 llvm::Expected<Compilation> compile(mlir::ModuleOp module,
                                     const CompileOptions &options = {},
-                                    const StageObserver &observer = {});
+                                    const StageObserver &observer = {},
+                                    Plan *plan = nullptr);
 
 } // namespace fusec::driver
 

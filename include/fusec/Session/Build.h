@@ -4,7 +4,7 @@
 #ifndef FUSEC_SESSION_BUILD_H
 #define FUSEC_SESSION_BUILD_H
 
-#include "fusec/Driver/Compile.h"
+#include "fusec/Driver/Plan.h"
 #include "fusec/Session/Model.h"
 #include "fusec/Session/Target.h"
 #include "llvm/Support/JSON.h"
@@ -19,11 +19,22 @@ struct FusionSummary {
   int64_t kernels = 0, launches = 0, bytesAfter = 0, workspaceBytes = 0;
 };
 
+/// A model that was compiled, with what was decided, for compilations of the
+/// same graph in other sizes. One thread at a time.
+struct PlannedModel {
+  Model model;
+  driver::Plan plan;
+};
+
 /// A compiled model with its summary. Decisions speak of locations in the
 /// model's context, which must still live where they are read.
 struct Compiled {
   driver::Compilation compilation;
   FusionSummary summary;
+  /// Where another compilation was followed: how, and that one, in whose
+  /// context the locations are.
+  std::optional<driver::FollowReport> followed = std::nullopt;
+  std::shared_ptr<PlannedModel> like = nullptr;
 };
 
 /// Compiles `model`, which changes, for GPU kernel text. `observer` may be
@@ -31,6 +42,16 @@ struct Compiled {
 llvm::Expected<Compiled> compileModel(Model &model,
                                       const driver::CompileOptions &options,
                                       const driver::StageObserver &observer);
+
+/// As compileModel, with the options and decisions of `like`
+/// (fusec/Driver/Plan.h).
+llvm::Expected<Compiled>
+compileModelLike(Model &model, std::shared_ptr<PlannedModel> like,
+                 const driver::StageObserver &observer);
+
+/// Compiles a copy of `model` for what it decides.
+llvm::Expected<std::shared_ptr<PlannedModel>>
+planModel(Model model, const driver::CompileOptions &options);
 
 /// Compiles `model`, which changes, to LLVM IR for the CPU.
 llvm::Expected<Compiled> compileForHost(Model &model,

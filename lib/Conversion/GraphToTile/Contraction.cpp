@@ -3,8 +3,9 @@
 //
 // One tile.contract: what feeds the hero goes into the operand holes, what
 // uses it into the epilogue. Contractions that the skeleton does not compute
-// (integers of more than 8 bits, f64) or computes badly (few rows or columns: the operand is read
-// once and memory is the bound) get the schedules of other regions.
+// (integers of more than 8 bits, f64) or computes badly (few rows or columns:
+// the operand is read once and memory is the bound) get the schedules of other
+// regions.
 //===----------------------------------------------------------------------===//
 #include "ContractionHoles.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
@@ -154,56 +155,109 @@ static GemmSupply supplyOf(tile::ContractOp op) {
              : GemmSupply::Groups;
 }
 
-/// Builds the kernel; the configuration follows from what the operands are.
-static tile::KernelOp buildKernel(KernelBuilder &kb, GemmKind kind,
-                                  const ContractionShape &shape) {
-  int64_t rows = shape.extent(shape.m), batches = shape.extent(shape.batch);
-  int64_t unit = KernelBuilder::extentUnit(rows);
-  kb.begin(/*threads=*/32, {1, 1, 1}, {rows / unit, batches});
-  Value m = kb.mulIndex(kb.extent(0), unit);
-  Value n = kb.index(shape.extent(shape.n)),
-        k = kb.index(shape.extent(shape.k));
+/// Sets how many rows of A a box has: no more than there are where a tile has
+/// more, in eights, after which the swizzle repeats. `rows` is the number that
+/// decides, `actual` the one of this problem, which must not exceed it.
+static bool setBoxRows(GemmConfig &config, tile::ContractOp op, int64_t rows,
+                       int64_t actual) {
+  if (config.loop != cuda::GemmLoop::Warpgroup || op.getLhsOuter() ||
+      !op.getLhsMatrix())
+    return true;
+  int64_t eights = llvm::alignTo(uint64_t(rows), 8);
+  if (eights >= config.tileM)
+    return true;
+  config.boxRows = eights;
+  return actual <= config.boxRows;
+}
+
+/// Builds the kernel; the configuration follows from what the operands are and
+/// from the sizes of `pattern`, extents and grid from those of `counted`.
+static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
+                                             const ContractionShape &shape,
+                                             const ContractionShape &pattern,
+                                             const ContractionShape &counted) {
+  int64_t rows = counted.extent(shape.m), columns = counted.extent(shape.n);
+  int64_t batches = counted.extent(shape.batch);
+  SmallVector<int64_t> extents = {0, batches};
+  auto addExtent = [&](ArrayRef<unsigned> loops, size_t position) {
+    int64_t unit = pattern.unit(loops);
+    extents.resize(std::max(extents.size(), position + 1));
+    extents[position] = counted.extent(loops) / unit;
+    return unit;
+  };
+  bool hasOpenColumns = shape.isOpen(shape.n);
+  int64_t rowUnit = addExtent(shape.m, 0);
+  int64_t columnUnit = hasOpenColumns ? addExtent(shape.n, 2) : 1;
+  if (rows % rowUnit || columns % columnUnit)
+    return kb.fusion.emitOpError() << "has " << rows << " x " << columns
+                                   << " results: expected multiples of "
+                                   << rowUnit << " and " << columnUnit;
+  kb.begin(/*threads=*/32, {1, 1, 1}, extents);
+  Value m = kb.mulIndex(kb.extent(0), rowUnit);
+  Value n = hasOpenColumns ? kb.mulIndex(kb.extent(2), columnUnit)
+                           : kb.index(shape.extent(shape.n));
+  Value k = kb.index(shape.extent(shape.k));
   Type element = elementType(kind, kb.builder.getContext());
   auto op = tile::ContractOp::create(
       kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(), element,
       ArrayRef<int64_t>{}, /*lhsVector=*/1, /*lhsOuter=*/false,
       /*rhsVector=*/1, /*rhsOuter=*/false,
       /*lhsMatrix=*/nullptr, /*rhsMatrix=*/nullptr);
-  HoleBuilder holes(kb, shape, element, m);
+  HoleBuilder holes(kb, shape, element, m, n);
   holes.buildOperand(op, /*isLhs=*/true);
   holes.buildOperand(op, /*isLhs=*/false);
   holes.buildEpilogue(op);
-  GemmConfig config = chooseConfig(kb, kind, shape, supplyOf(op));
+  GemmConfig config = chooseConfig(kb, kind, pattern, supplyOf(op));
+  // A batch may grow some.
+  constexpr int64_t kOpenRows = 32;
+  bool isBatch = shape.m.size() == 1 && shape.isOpen(shape.m);
+  int64_t decided = pattern.extent(shape.m);
+  if (!setBoxRows(config, op, isBatch ? std::max(decided, kOpenRows) : decided,
+                  rows))
+    return kb.fusion.emitOpError()
+           << "has " << rows << " rows: expected at most " << config.boxRows;
   op.setConfig(config.toNumbers());
   kb.kernel.setThreads(config.threads());
-  kb.kernel.setGrid(
-      {config.grid(rows, shape.extent(shape.n), batches, deviceOf(kb)), 1, 1});
+  kb.kernel.setGrid({config.grid(rows, columns, batches, deviceOf(kb)), 1, 1});
   return kb.kernel;
 }
 
 FailureOr<tile::KernelOp>
 graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   analysis::FactTable facts;
-  std::optional<ContractionShape> shape = contractionShape(facts, kb.form);
-  if (!shape)
+  std::optional<ContractionShape> pattern = contractionShape(facts, kb.pattern);
+  if (!pattern)
     return schedulePointwise(kb);
   std::optional<GemmKind> kind = floatKind(kb.form.hero());
   if (!kind)
-    kind = integerKind(kb.form.hero(), shape->extent(shape->k));
+    kind = integerKind(kb.form.hero(), pattern->extent(pattern->k));
   if (!kind)
     return schedulePointwise(kb);
-  if (shape->lhsOperand == 1)
+  if (pattern->lhsOperand == 1)
     kind = exchanged(*kind);
-  int64_t m = shape->extent(shape->m), n = shape->extent(shape->n);
-  int64_t k = shape->extent(shape->k);
-  bool fits = std::max({m, n, k}) <= kMaxExtent &&
-              chooseConfig(kb, *kind, *shape, GemmSupply::Computed)
-                      .tiles(m, n, shape->extent(shape->batch)) <= kMaxBlocks;
-  int64_t narrow = std::min(m, n);
+  std::optional<ContractionShape> shape =
+      kb.options.pattern ? withSizesOf(*pattern, facts, kb.form) : pattern;
+  if (!shape)
+    return kb.fusion.emitOpError("has other loops than its pattern");
+  std::optional<ContractionShape> counted =
+      kb.options.counted ? withSizesOf(*pattern, facts, kb.counted) : shape;
+  if (!counted)
+    return kb.fusion.emitOpError("has other loops than its pattern");
+  auto fits = [&](const ContractionShape &shape) {
+    int64_t m = shape.extent(shape.m), n = shape.extent(shape.n);
+    return std::max({m, n, shape.extent(shape.k)}) <= kMaxExtent &&
+           chooseConfig(kb, *kind, *pattern, GemmSupply::Computed)
+                   .tiles(m, n, shape.extent(shape.batch)) <= kMaxBlocks;
+  };
+  int64_t narrow =
+      std::min(pattern->extent(pattern->m), pattern->extent(pattern->n));
   bool isNarrow = narrow > 0 && narrow < kFewRows;
-  if (fits && !isNarrow)
-    return buildKernel(kb, *kind, *shape);
-  if (isNarrow && k >= kShortSum)
-    return scheduleRow(kb, analysis::accessFacts(facts, kb.form));
+  if (fits(*pattern) && !isNarrow) {
+    if (!fits(*shape) || !fits(*counted))
+      return kb.fusion.emitOpError("has more results than a grid holds");
+    return buildKernel(kb, *kind, *shape, *pattern, *counted);
+  }
+  if (isNarrow && pattern->extent(pattern->k) >= kShortSum)
+    return scheduleRow(kb, analysis::accessFacts(facts, kb.pattern));
   return schedulePointwise(kb);
 }

@@ -157,7 +157,7 @@ tile::LoadOp HoleBuilder::fillOperand(tile::ContractOp op, bool isLhs,
   };
   Value outer = along(block.getArgument(1), isOuter);
   Value k = along(block.getArgument(2), !isOuter);
-  Value rows = isLhs ? m : kb.index(shape.extent(shape.n));
+  Value rows = isLhs ? m : n;
   ElementBuilder eb = emitter.elements();
   Value inside =
       eb.logicalAnd(kb.below(carrier, outer, rows),
@@ -279,16 +279,17 @@ void HoleBuilder::buildEpilogue(tile::ContractOp op) {
   if (element.isInteger())
     sumType = kb.builder.getI32Type();
   Value sum = block.addArgument(eb.type(sumType), kb.loc);
-  Value n = kb.axisTile(carrier, 0, block.getArgument(2));
-  int64_t columns = shape.extent(shape.n);
+  Value column = kb.axisTile(carrier, 0, block.getArgument(2));
+  int64_t divisor =
+      shape.isOpen(shape.n) ? shape.unit(shape.n) : shape.extent(shape.n);
   Value mask;
-  if (columns % kColumns)
-    mask = kb.below(carrier, n, kb.index(columns));
+  if (divisor % kColumns)
+    mask = kb.below(carrier, column, n);
   emitter.setMask(mask);
   SmallVector<Value> spine =
       spineIndex(emitter, {{shape.batch, splat(carrier, block.getArgument(0))},
                            {shape.m, splat(carrier, block.getArgument(1))},
-                           {shape.n, n}});
+                           {shape.n, column}});
   emitter.staged = [&](Value value, ValueRange) {
     return value.getDefiningOp() == hero ? finish(eb, hero, sum) : Value();
   };

@@ -15,10 +15,10 @@ namespace fusec::graph_to_tile {
 
 class HoleBuilder {
 public:
-  /// `m` is the run-time number of rows.
+  /// `m` and `n` are the numbers of rows and columns.
   HoleBuilder(KernelBuilder &kb, const ContractionShape &shape,
-              mlir::Type element, mlir::Value m)
-      : kb(kb), shape(shape), element(element), m(m) {}
+              mlir::Type element, mlir::Value m, mlir::Value n)
+      : kb(kb), shape(shape), element(element), m(m), n(n) {}
 
   /// Builds the hole of A or B of `op` and sets its attributes and base.
   void buildOperand(tile::ContractOp op, bool isLhs);
@@ -54,7 +54,7 @@ private:
   KernelBuilder &kb;
   const ContractionShape &shape;
   mlir::Type element;
-  mlir::Value m;
+  mlir::Value m, n;
 };
 
 } // namespace fusec::graph_to_tile

@@ -22,6 +22,14 @@ SmallVector<int64_t> ContractionShape::boxOf(ArrayRef<unsigned> loops) const {
   return result;
 }
 
+int64_t ContractionShape::unit(ArrayRef<unsigned> loops) const {
+  int64_t size = 1;
+  for (unsigned loop : loops)
+    if (loop != 0 || (loops.size() == 1 && llvm::is_contained(contiguous, 0u)))
+      size *= sizes[loop];
+  return KernelBuilder::extentUnit(size);
+}
+
 //===----------------------------------------------------------------------===//
 // Splitting
 //===----------------------------------------------------------------------===//
@@ -179,6 +187,12 @@ graph_to_tile::contractionShape(analysis::FactTable &facts,
     bool inRhs = analysis::usesDimIn(maps[1], loop, loop + 1);
     (inLhs == inRhs ? shape.batch : inLhs ? shape.m : shape.n).push_back(loop);
   }
+  for (unsigned loop = 0; loop < shape.sizes.size(); ++loop)
+    if (llvm::any_of(sources, [&](const std::optional<Access> &source) {
+          return source && analysis::strideAlong(
+                               source->map, source->type.getShape(), loop) == 1;
+        }))
+      shape.contiguous.push_back(loop);
   sortByStride(shape.k, sources[0] ? sources[0] : sources[1]);
   std::optional<Access> output = mainOutput(form, shape);
   for (auto *loops : {&shape.batch, &shape.m, &shape.n})
@@ -188,5 +202,23 @@ graph_to_tile::contractionShape(analysis::FactTable &facts,
     std::swap(shape.m, shape.n);
     shape.lhsOperand = 1;
   }
+  return shape;
+}
+
+std::optional<ContractionShape>
+graph_to_tile::withSizesOf(ContractionShape shape, analysis::FactTable &facts,
+                           const analysis::RegionForm &form) {
+  Operation *hero = form.hero();
+  const analysis::OpFacts *fact = facts.get(hero);
+  if (!fact || fact->space.operands.size() != 2)
+    return std::nullopt;
+  AffineMap maps[] = {fact->space.operands[0].map, fact->space.operands[1].map};
+  if (!maps[0] || !maps[1])
+    return std::nullopt;
+  ContractionShape split;
+  splitLoops(split, form, maps, hero->getContext());
+  if (split.spine != shape.spine)
+    return std::nullopt;
+  shape.sizes = std::move(split.sizes);
   return shape;
 }

@@ -23,11 +23,22 @@ struct ContractionShape {
   llvm::SmallVector<unsigned> batch, m, n, k;
   /// The operand that is A (m, k); the other one is B.
   unsigned lhsOperand = 0;
+  /// Loops along which neighbours are neighbours in an operand's memory.
+  llvm::SmallVector<unsigned> contiguous;
 
   /// Product of the sizes of `loops`.
   int64_t extent(llvm::ArrayRef<unsigned> loops) const;
   /// Sizes of `loops`, 1 for 0: of loops that are never entered.
   llvm::SmallVector<int64_t> boxOf(llvm::ArrayRef<unsigned> loops) const;
+  /// Whether the outermost loop of the spine is among `loops`: their extent is
+  /// given at run time, so that the size of a batch is not part of the program.
+  bool isOpen(llvm::ArrayRef<unsigned> loops) const {
+    return llvm::is_contained(loops, 0u);
+  }
+  /// What the run-time extent of `loops` counts in: a divisor that does not
+  /// depend on the outermost loop of the spine, unless an operand's memory is
+  /// contiguous along it.
+  int64_t unit(llvm::ArrayRef<unsigned> loops) const;
 };
 
 /// The shape of the hero of `form`; nothing if sizes are not static or loops
@@ -35,6 +46,12 @@ struct ContractionShape {
 /// consecutive n, and k, are contiguous in memory where possible.
 std::optional<ContractionShape>
 contractionShape(analysis::FactTable &facts, const analysis::RegionForm &form);
+
+/// `shape`, found for the same region in other sizes, with the sizes of `form`;
+/// nothing if its loops do not split alike.
+std::optional<ContractionShape> withSizesOf(ContractionShape shape,
+                                            analysis::FactTable &facts,
+                                            const analysis::RegionForm &form);
 
 } // namespace fusec::graph_to_tile
 

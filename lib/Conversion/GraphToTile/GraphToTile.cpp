@@ -45,11 +45,15 @@ FailureOr<tile::KernelOp> fusec::lowerRegion(graph::FusionOp fusion,
                                              const analysis::RegionForm &form,
                                              const TileOptions &options,
                                              ModuleOp module, StringRef name) {
+  for (const analysis::RegionForm *other : {options.pattern, options.counted})
+    if (other && (other->kind != form.kind ||
+                  other->parallel.size() != form.parallel.size()))
+      return fusion.emitOpError("is not the region that its pattern was");
   KernelBuilder kb(fusion, form, options, module, name);
   switch (form.kind) {
   case analysis::KernelKind::Row: {
     analysis::FactTable facts;
-    return scheduleRow(kb, analysis::accessFacts(facts, form));
+    return scheduleRow(kb, analysis::accessFacts(facts, kb.pattern));
   }
   case analysis::KernelKind::Stencil: {
     // Nothing to tile; the naive loops know how to do nothing.

@@ -12,7 +12,9 @@ KernelBuilder::KernelBuilder(graph::FusionOp fusion,
                              const analysis::RegionForm &form,
                              const TileOptions &options, ModuleOp module,
                              StringRef name)
-    : fusion(fusion), form(form), options(options),
+    : fusion(fusion), form(form),
+      pattern(options.pattern ? *options.pattern : form),
+      counted(options.counted ? *options.counted : form), options(options),
       builder(fusion.getContext()), loc(fusion.getLoc()),
       emitter(builder, loc, options), module(module), name(name) {}
 

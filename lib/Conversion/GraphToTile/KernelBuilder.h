@@ -27,6 +27,11 @@ public:
 
   graph::FusionOp fusion;
   const analysis::RegionForm &form;
+  /// The form whose sizes decide: `form`, or that of the same region in other
+  /// sizes.
+  const analysis::RegionForm &pattern;
+  /// The form whose sizes extents and grid are for.
+  const analysis::RegionForm &counted;
   const TileOptions &options;
   mlir::OpBuilder builder;
   mlir::Location loc;

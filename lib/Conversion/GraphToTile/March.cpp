@@ -58,6 +58,8 @@ public:
   void run();
 
 private:
+  /// Strips along each axis for a spine of `sizes`.
+  SmallVector<int64_t> countsFor(SmallVector<int64_t> sizes) const;
   void setFrame();
   void emitLoop();
   void carryRows(Ring &ring);
@@ -389,14 +391,21 @@ void MarchSchedule::storeOutputs(int64_t row) {
   kb.emitter.setMask({});
 }
 
+SmallVector<int64_t>
+MarchSchedule::countsFor(SmallVector<int64_t> sizes) const {
+  sizes[march.row] = llvm::divideCeil(sizes[march.row], march.height);
+  sizes[march.column] =
+      llvm::divideCeil(sizes[march.column], march.usefulColumns());
+  return sizes;
+}
+
 /// Work out which strip this warp has, and its index tiles.
 void MarchSchedule::setFrame() {
-  SmallVector<int64_t> counts(form.parallel);
-  counts[march.row] = llvm::divideCeil(counts[march.row], march.height);
-  counts[march.column] =
-      llvm::divideCeil(counts[march.column], march.usefulColumns());
+  SmallVector<int64_t> counts = countsFor(form.parallel);
   int64_t strips = KernelBuilder::product(counts);
-  kb.begin(32 * kWarps, {int64_t(llvm::divideCeil(strips, kWarps)), 1, 1}, {});
+  int64_t counted = KernelBuilder::product(countsFor(kb.counted.parallel));
+  kb.begin(32 * kWarps, {int64_t(llvm::divideCeil(counted, kWarps)), 1, 1},
+           {counted});
   auto layout = tile::LayoutAttr::get(
       kb.builder.getContext(), {Digit{march.vector, 1, 1}},
       {Digit{32, march.vector, 1}}, {Digit{kWarps, 1, 0}});
@@ -404,9 +413,10 @@ void MarchSchedule::setFrame() {
   kb.emitter.setCarrier(carrier);
   graph::ElementBuilder eb = elements();
   Value strip = kb.axisTile(carrier, 0, kb.mulIndex(kb.blockId(0), kWarps));
-  Value exists = kb.below(carrier, strip, kb.index(strips));
+  Value exists = kb.below(carrier, strip, kb.extent(0));
   // Warps without a strip do the last one once more and store nothing.
-  strip = eb.make<arith::MinUIOp>(strip, eb.index(strips - 1));
+  strip = eb.make<arith::MinUIOp>(
+      strip, splat(kb.addIndex(kb.extent(0), kb.index(-1))));
   kb.emitter.setBounds(strip, {0, strips - 1});
   spine = eb.delinearize(strip, counts);
   for (auto [at, count] : llvm::zip(spine, counts))

@@ -110,30 +110,49 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   bool hasLoops = llvm::any_of(form.ops, [](Operation *op) {
     return isa<graph::ReductionOpInterface>(op);
   });
-  const int64_t pieces = hasLoops ? 1 : countPieces(form);
-  SmallVector<int64_t> sizes(form.parallel);
-  if (pieces > 1)
-    sizes.back() /= pieces;
-  int64_t total = KernelBuilder::product(sizes);
+  const int64_t pieces = hasLoops ? 1 : countPieces(kb.pattern);
+  auto sizesOf = [&](const analysis::RegionForm &form) {
+    SmallVector<int64_t> sizes(form.parallel);
+    if (pieces > 1)
+      sizes.back() /= pieces;
+    return sizes;
+  };
+  SmallVector<int64_t> sizes = sizesOf(form), planned = sizesOf(kb.pattern);
+  int64_t total = KernelBuilder::product(sizesOf(kb.counted));
+  int64_t plannedTotal = KernelBuilder::product(planned);
   analysis::FactTable facts;
+  bool isFlat = !kb.options.threads && isFlatStream(kb.pattern, plannedTotal);
   int64_t vector =
-      vectorSize(sizes, analysis::accessFacts(facts, form).elementBytes,
-                 hasLoops, !kb.options.threads && isFlatStream(form, total));
+      vectorSize(planned, analysis::accessFacts(facts, kb.pattern).elementBytes,
+                 hasLoops, isFlat);
+  // What the run-time extent counts in: a vector where it divides whatever the
+  // size along the outermost axis.
+  ArrayRef<int64_t> inner = planned;
+  if (inner.size() > 1)
+    inner = inner.drop_front();
+  int64_t unit = KernelBuilder::product(inner) % vector ? 1 : vector;
+  for (const analysis::RegionForm *other : {&form, &kb.counted}) {
+    SmallVector<int64_t> its = sizesOf(*other);
+    int64_t whole =
+        isFlat || its.empty() ? KernelBuilder::product(its) : its.back();
+    if (whole % (isFlat ? unit : vector) ||
+        (pieces > 1 && countPieces(*other) != pieces) ||
+        (isFlat && !isFlatStream(*other, KernelBuilder::product(its))))
+      return kb.fusion.emitOpError() << "has rows of " << whole
+                                     << ": expected a multiple of " << vector;
+  }
   // In a shared launch other parts fill the machine, and texts that differ in
   // nothing but sizes are one.
   const int64_t shared = kb.options.threads;
   const int64_t threads = shared ? shared : kThreads;
   int64_t repeats = 1;
   int64_t wanted = int64_t(kb.options.target.multiprocessors) * 8;
-  int64_t loaded = bytesRead(form, total) * vector;
+  int64_t loaded = bytesRead(kb.pattern, plannedTotal) * vector;
   while (!shared && !hasLoops && repeats < kMaxRepeats &&
          loaded * repeats < kThreadBytes &&
-         total / (threads * vector * repeats * 2) >= wanted)
+         plannedTotal / (threads * vector * repeats * 2) >= wanted)
     repeats *= 2;
 
-  int64_t unit = KernelBuilder::extentUnit(total);
-  if (shared)
-    unit = std::min(unit, vector);
   int64_t block = threads * vector * repeats;
   int64_t warps = threads / 32;
   auto layout = tile::LayoutAttr::get(
@@ -154,7 +173,11 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
     graph::ElementBuilder eb = kb.emitter.elements();
     if (pieces > 1)
       kb.emitter.setBounds(
-          linear, {0, int64_t(llvm::divideCeil(total, block)) * block - 1});
+          linear,
+          {0, int64_t(llvm::divideCeil(
+                  std::max(total, KernelBuilder::product(sizes)), block)) *
+                      block -
+                  1});
     for (int64_t piece = 0; piece < pieces; ++piece) {
       SmallVector<Value> at(spine);
       if (piece)

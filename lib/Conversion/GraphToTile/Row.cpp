@@ -319,6 +319,22 @@ LogicalResult RowSchedule::run() {
   return tiling.onePass ? runOnePass() : runWhole();
 }
 
+/// Digits that were chosen for other sizes cover the columns of those, and
+/// their vectors divide the rows' innermost size.
+static LogicalResult checkTiling(KernelBuilder &kb,
+                                 const analysis::RowTiling &tiling) {
+  for (const analysis::RegionForm *sizes : {&kb.form, &kb.counted}) {
+    if (sizes->reduced != kb.pattern.reduced)
+      return kb.fusion.emitOpError("reduces other sizes than its pattern");
+    if (tiling.across && !sizes->parallel.empty() &&
+        sizes->parallel.back() % tiling.vector)
+      return kb.fusion.emitOpError()
+             << "has rows of " << sizes->parallel.back()
+             << ": expected a multiple of " << tiling.vector;
+  }
+  return success();
+}
+
 FailureOr<tile::KernelOp>
 graph_to_tile::scheduleRow(KernelBuilder &kb,
                            const analysis::AccessFacts &access) {
@@ -326,7 +342,9 @@ graph_to_tile::scheduleRow(KernelBuilder &kb,
   options.threads = kb.options.threads;
   options.rescale = kb.options.numerics == NumericsMode::Default;
   analysis::RowTiling tiling =
-      analysis::tileRows(kb.form, access, kb.options.target, options);
+      analysis::tileRows(kb.pattern, access, kb.options.target, options);
+  if (failed(checkTiling(kb, tiling)))
+    return failure();
   if (failed(RowSchedule(kb, tiling).run()))
     return failure();
   return kb.kernel;

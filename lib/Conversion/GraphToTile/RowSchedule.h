@@ -21,9 +21,9 @@ public:
       : kb(kb), form(kb.form), tiling(tiling),
         layout(layoutOf(kb.builder.getContext(), tiling)),
         chunk(tiling.columns()), step(chunk * tiling.unroll),
-        rows(KernelBuilder::product(form.parallel)),
+        rows(KernelBuilder::product(kb.counted.parallel)),
         columns(KernelBuilder::product(form.reduced)),
-        rowUnit(KernelBuilder::extentUnit(rows)) {}
+        rowUnit(tiling.across ? tiling.vector : 1) {}
   mlir::LogicalResult run();
 
 private:
@@ -94,7 +94,7 @@ private:
   mlir::LogicalResult runSplit();
   mlir::LogicalResult runOnePass();
 
-  /// The number of rows; its divisibility is part of the text.
+  /// The number of rows: in vectors where these run across rows.
   mlir::Value rowBound() { return kb.mulIndex(kb.extent(0), rowUnit); }
   bool isLooped() const { return columns > chunk; }
   bool hasFull() const {

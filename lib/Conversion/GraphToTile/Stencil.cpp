@@ -363,17 +363,21 @@ Value StencilSchedule::isInner() {
 
 LogicalResult StencilSchedule::run() {
   SmallVector<analysis::StagedValue> staged = analysis::stagedValues(form);
-  std::optional<SmallVector<int64_t>> chosen =
-      analysis::chooseStencilTile(form, staged);
+  std::optional<SmallVector<int64_t>> chosen = analysis::chooseStencilTile(
+      kb.pattern, analysis::stagedValues(kb.pattern));
   if (!chosen)
     return kb.fusion.emitOpError(
         "has no tile whose halo fits in shared memory");
   tile = *chosen;
   for (analysis::StagedValue &value : staged)
     values.push_back({std::move(value), {}, {}, {}, {}});
-  for (auto [size, edge] : llvm::zip(form.parallel, tile))
+  int64_t blocks = 1;
+  for (auto [size, counted, edge] :
+       llvm::zip(form.parallel, kb.counted.parallel, tile)) {
     counts.push_back(llvm::divideCeil(size, edge));
-  kb.begin(32 * kWarps, {KernelBuilder::product(counts), 1, 1}, {});
+    blocks *= llvm::divideCeil(counted, edge);
+  }
+  kb.begin(32 * kWarps, {blocks, 1, 1}, {});
   graph::ElementBuilder scalars(kb.builder, kb.loc);
   SmallVector<Value> block = scalars.delinearize(kb.blockId(0), counts);
   auto setTileBounds = [&] {
@@ -412,9 +416,13 @@ FailureOr<tile::KernelOp> graph_to_tile::scheduleStencil(KernelBuilder &kb) {
   // Without sliding axes of a known size there is nothing to stage.
   if (kb.form.parallel.empty())
     return schedulePointwise(kb);
-  if (std::optional<analysis::MarchForm> march =
-          analysis::analyzeMarch(kb.form))
-    return scheduleMarch(kb, *march);
+  if (std::optional<analysis::MarchForm> pattern =
+          analysis::analyzeMarch(kb.pattern)) {
+    std::optional<analysis::MarchForm> march = analysis::analyzeMarch(kb.form);
+    if (!march)
+      return kb.fusion.emitOpError("does not march as its pattern does");
+    return scheduleMarch(kb, analysis::withWidths(std::move(*march), *pattern));
+  }
   if (failed(StencilSchedule(kb).run()))
     return failure();
   walkRowsInnermost(kb.kernel);

@@ -24,13 +24,9 @@ std::optional<GemmMatrix> cuda::boxedMatrix(simt::ContractOp op, bool isLhs) {
 }
 
 int64_t cuda::shortRows(simt::ContractOp op) {
-  GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
-  std::optional<GemmMatrix> matrix = boxedMatrix(op, /*isLhs=*/true);
-  if (!matrix || op.getLhsOuter())
-    return 0;
-  // The swizzle repeats after 8 rows.
-  int64_t rows = llvm::alignTo(uint64_t(matrix->outer), 8);
-  return rows < config.tileM ? rows : 0;
+  return boxedMatrix(op, /*isLhs=*/true) && !op.getLhsOuter()
+             ? GemmConfig::fromNumbers(op.getConfig()).boxRows
+             : 0;
 }
 
 /// The map of one operand: the contiguous dimension first; a box is 128 bytes

@@ -81,6 +81,9 @@ struct GemmConfig {
   int64_t minBlocks = 1;
   /// Blocks of a cluster, which share B (Warpgroup loop, Boxes only).
   int64_t cluster = 1;
+  /// Rows of a box of A (Warpgroup loop): fewer than a tile has where the
+  /// matrix has fewer; 0: as many as a tile has.
+  int64_t boxRows = 0;
 
   /// Bytes of one element in shared memory.
   int64_t elementBytes() const;
@@ -101,7 +104,7 @@ struct GemmConfig {
   const char *deviceFunction() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 12> toNumbers() const;
+  std::array<int64_t, 13> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 

@@ -240,7 +240,7 @@ const char *GemmConfig::deviceFunction() const {
   return loop == GemmLoop::Warpgroup ? "gemm_wgmma" : "gemm";
 }
 
-std::array<int64_t, 12> GemmConfig::toNumbers() const {
+std::array<int64_t, 13> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -252,11 +252,12 @@ std::array<int64_t, 12> GemmConfig::toNumbers() const {
           warpsK,
           minBlocks,
           static_cast<int64_t>(loop),
-          cluster};
+          cluster,
+          boxRows};
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 12 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 13 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -266,6 +267,7 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.warpsK = numbers[8], config.minBlocks = numbers[9];
   config.loop = static_cast<GemmLoop>(numbers[10]);
   config.cluster = numbers[11];
+  config.boxRows = numbers[12];
   return config;
 }
 

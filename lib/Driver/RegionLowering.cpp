@@ -1,0 +1,252 @@
+//===- RegionLowering.cpp - regions to block programs ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "RegionLowering.h"
+#include "IsolateOps.h"
+#include "ProgramBuilder.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::driver;
+
+FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
+                                               const analysis::RegionForm &form,
+                                               const TileOptions &tileOptions) {
+  std::string name = "kernel" + std::to_string(numKernels);
+  FailureOr<tile::KernelOp> kernel =
+      lowerRegion(fusion, form, tileOptions, kernels, name);
+  if (failed(kernel)) {
+    // What was begun is not valid.
+    if (Operation *begun = SymbolTable::lookupSymbolIn(kernels, name))
+      begun->erase();
+    return failure();
+  }
+  ++numKernels;
+  return LoweredRegion{fusion, needsWideOffsets(fusion, form), *kernel, {}};
+}
+
+/// What was made of a region equal to `fusion`, for `fusion`.
+std::optional<LoweredRegion> RegionLowering::findEqual(graph::FusionOp fusion) {
+  auto it = launchOf.find(regions.firstOf(fusion));
+  if (it == launchOf.end())
+    return std::nullopt;
+  LoweredRegion region = launches[it->second].front();
+  region.fusion = fusion;
+  region.equalTo = it->second;
+  return region;
+}
+
+void RegionLowering::addLaunch(LoweredRegion region,
+                               const analysis::RegionForm &form) {
+  result.kernels.push_back(
+      summarize(region.fusion, form, facts, options.target));
+  launches.push_back({std::move(region)});
+  threads.push_back(0);
+}
+
+/// Adds a part to the report entry of a launch.
+static void addPart(KernelSummary &sum, const KernelSummary &part,
+                    const TargetInfo &target) {
+  sum.kind = part.kind;
+  ++sum.parts;
+  llvm::append_range(sum.ops, part.ops);
+  llvm::append_range(sum.places, part.places);
+  sum.inputs += part.inputs;
+  sum.outputs += part.outputs;
+  sum.bytes += part.bytes;
+  sum.requestedBytes += part.requestedBytes;
+  // One launch, in which the parts share the machine.
+  sum.cost = analysis::CostModel(target).fromTotals(
+      sum.cost.readBytes + part.cost.readBytes,
+      sum.cost.writtenBytes + part.cost.writtenBytes,
+      sum.cost.instructions + part.cost.instructions,
+      sum.cost.tensorFlops + part.cost.tensorFlops);
+}
+
+/// Lowers the parts of a launch for one number of threads, the largest that any
+/// asks for. Returns the parts that cannot share it.
+SmallVector<graph::FusionOp>
+RegionLowering::lowerParts(graph::FusionOp fusion) {
+  facts = analysis::FactTable();
+  LoweredLaunch launch;
+  SmallVector<graph::FusionOp> apart;
+  SmallVector<analysis::RegionVerdict> forms;
+  int64_t most = 0;
+  for (graph::FusionOp part : fusion.unpack()) {
+    analysis::RegionVerdict form = analysis::analyzeFusion(facts, part);
+    FailureOr<LoweredRegion> region = failure();
+    if (form && form->kind != analysis::KernelKind::Contraction)
+      region = lower(part, *form, options);
+    if (failed(region)) {
+      apart.push_back(part);
+      continue;
+    }
+    most = std::max<int64_t>(most, region->tile.getThreads());
+    launch.push_back(std::move(*region));
+    forms.push_back(std::move(form));
+  }
+  auto record = [&](bool asLaunch) {
+    if (apart.empty() || result.decisions.kernels.empty())
+      return;
+    analysis::Refusal why{analysis::RefusalReason::LaunchOfItsOwn,
+                          &apart.front().getBody().front().front()};
+    if (asLaunch)
+      fusion::recordApart(result.decisions, launches.size() - 1, apart, why,
+                          options.target);
+    else
+      fusion::recordSplit(result.decisions, launches.size(), apart, why,
+                          options.target);
+  };
+  if (launch.size() < 2) {
+    if (!launch.empty())
+      addLaunch(std::move(launch.front()), *forms.front());
+    record(!launch.empty());
+    return apart;
+  }
+  TileOptions shared = options;
+  shared.threads = most;
+  LoweredLaunch joint;
+  KernelSummary summary;
+  for (auto [region, form] : llvm::zip(launch, forms)) {
+    region.tile.erase();
+    FailureOr<LoweredRegion> again = lower(region.fusion, *form, shared);
+    if (failed(again) || int64_t(again->tile.getThreads()) != most) {
+      if (succeeded(again))
+        again->tile.erase();
+      apart.push_back(region.fusion);
+      continue;
+    }
+    addPart(summary, summarize(region.fusion, *form, facts, options.target),
+            options.target);
+    joint.push_back(std::move(*again));
+  }
+  if (joint.empty()) {
+    record(false);
+    return apart;
+  }
+  if (summary.parts > 1)
+    summary.kind = analysis::KernelKind::Multi;
+  result.kernels.push_back(std::move(summary));
+  launches.push_back(std::move(joint));
+  threads.push_back(most);
+  record(true);
+  return apart;
+}
+
+LogicalResult RegionLowering::run(func::FuncOp function,
+                                  DiagnosticCollector &diagnostics) {
+  SmallVector<graph::FusionOp> pending(
+      function.getBody().getOps<graph::FusionOp>());
+  std::reverse(pending.begin(), pending.end());
+  while (!pending.empty()) {
+    graph::FusionOp fusion = pending.pop_back_val();
+    if (!fusion.getParts().empty()) {
+      SmallVector<graph::FusionOp> apart = lowerParts(fusion);
+      diagnostics.clear();
+      pending.append(apart.rbegin(), apart.rend());
+      continue;
+    }
+    analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
+    analysis::Refusal why{analysis::RefusalReason::NoSchedule,
+                          fusion.getOperation()};
+    if (!form) {
+      why = form.refusal();
+      fusion.emitOpError() << "is not one kernel: " << why.sentence();
+    } else if (std::optional<LoweredRegion> equal = findEqual(fusion)) {
+      addLaunch(std::move(*equal), *form);
+      continue;
+    } else if (FailureOr<LoweredRegion> region = lower(fusion, *form, options);
+               succeeded(region)) {
+      launchOf[fusion] = launches.size();
+      addLaunch(std::move(*region), *form);
+      continue;
+    }
+    if (llvm::hasSingleElement(fusion.getBody().front().without_terminator()))
+      return failure();
+    // One kernel per op in its place, and the decisions say so.
+    regions.forget(fusion);
+    diagnostics.clear();
+    facts = analysis::FactTable();
+    SmallVector<graph::FusionOp> parts = splitRegion(fusion);
+    if (!result.decisions.kernels.empty())
+      fusion::recordSplit(result.decisions, launches.size(), parts, why,
+                          options.target);
+    pending.append(parts.rbegin(), parts.rend());
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Other sizes
+//===----------------------------------------------------------------------===//
+
+/// One launch as `plan` has it.
+LogicalResult RegionLowering::follow(const LaunchPlan &plan,
+                                     ArrayRef<graph::FusionOp> fusions,
+                                     ArrayRef<graph::FusionOp> patterns,
+                                     ArrayRef<graph::FusionOp> counted,
+                                     DiagnosticCollector &diagnostics) {
+  LoweredLaunch launch;
+  KernelSummary summary;
+  for (unsigned region : plan.regions) {
+    graph::FusionOp fusion = fusions[region];
+    analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
+    analysis::RegionVerdict pattern =
+        analysis::analyzeFusion(patternFacts, patterns[region]);
+    std::optional<analysis::RegionVerdict> numbers;
+    if (!counted.empty())
+      numbers = analysis::analyzeFusion(countedFacts, counted[region]);
+    if (!form || !pattern || (numbers && !*numbers))
+      return fusion.emitOpError("is not one kernel in other sizes");
+    KernelSummary part = summarize(fusion, *form, facts, options.target);
+    if (plan.regions.size() == 1)
+      if (std::optional<LoweredRegion> equal = findEqual(fusion)) {
+        addLaunch(std::move(*equal), *form);
+        return success();
+      }
+    TileOptions same = options;
+    same.threads = plan.threads;
+    same.pattern = &*pattern;
+    same.counted = numbers ? &**numbers : nullptr;
+    FailureOr<LoweredRegion> lowered = lower(fusion, *form, same);
+    if (failed(lowered) && !numbers) {
+      diagnostics.clear();
+      same.pattern = nullptr;
+      summary.decidedAnew = true;
+      lowered = lower(fusion, *form, same);
+    }
+    if (failed(lowered) ||
+        (plan.threads && int64_t(lowered->tile.getThreads()) != plan.threads))
+      return failure();
+    addPart(summary, part, options.target);
+    launch.push_back(std::move(*lowered));
+  }
+  if (launch.size() == 1)
+    launchOf[launch.front().fusion] = launches.size();
+  else
+    summary.kind = analysis::KernelKind::Multi;
+  result.kernels.push_back(std::move(summary));
+  launches.push_back(std::move(launch));
+  threads.push_back(plan.threads);
+  return success();
+}
+
+/// The regions of a module of one function, in order.
+static SmallVector<graph::FusionOp> regionsOf(ModuleOp module) {
+  func::FuncOp entry = *module.getOps<func::FuncOp>().begin();
+  return llvm::to_vector(entry.getBody().getOps<graph::FusionOp>());
+}
+
+LogicalResult RegionLowering::run(func::FuncOp function, const Plan &plan,
+                                  ModuleOp counted,
+                                  DiagnosticCollector &diagnostics) {
+  auto fusions = llvm::to_vector(function.getBody().getOps<graph::FusionOp>());
+  SmallVector<graph::FusionOp> patterns = regionsOf(plan.regions.get()),
+                               numbers;
+  if (counted)
+    numbers = regionsOf(counted);
+  for (const LaunchPlan &launch : plan.launches)
+    if (failed(follow(launch, fusions, patterns, numbers, diagnostics)))
+      return failure();
+  return success();
+}

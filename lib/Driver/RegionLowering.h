@@ -1,0 +1,77 @@
+//===- RegionLowering.h - regions to block programs -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_DRIVER_REGIONLOWERING_H
+#define FUSEC_LIB_DRIVER_REGIONLOWERING_H
+
+#include "SameRegion.h"
+#include "fusec/Dialect/Simt/IR/Simt.h"
+#include "fusec/Driver/Compile.h"
+#include "fusec/Driver/Diagnostics.h"
+#include "fusec/Driver/Plan.h"
+
+namespace fusec::driver {
+
+/// A region on its way to a thread program.
+struct LoweredRegion {
+  graph::FusionOp fusion;
+  bool isWide = false;
+  tile::KernelOp tile;
+  simt::KernelOp simt;
+  /// The launch of an equal region, whose programs this one shares.
+  std::optional<unsigned> equalTo = std::nullopt;
+};
+
+/// The regions of one launch; several share it as parts.
+using LoweredLaunch = llvm::SmallVector<LoweredRegion, 1>;
+
+/// Turns regions into block programs.
+class RegionLowering {
+public:
+  RegionLowering(mlir::ModuleOp kernels, const CompileOptions &options,
+                 Compilation &result)
+      : kernels(kernels), options{options.target, options.numerics},
+        result(result) {}
+
+  /// Lowers all regions of `function`; a region that no schedule reaches runs
+  /// as one kernel per op.
+  mlir::LogicalResult run(mlir::func::FuncOp function,
+                          DiagnosticCollector &diagnostics);
+  /// Lowers the regions of `function`, which are those of `plan` in other
+  /// sizes, to launches of the same regions with the same decisions. Where one
+  /// is not legal in these sizes, the region decides for itself. Grids and
+  /// extents are for the sizes of `counted` if it is not null.
+  mlir::LogicalResult run(mlir::func::FuncOp function, const Plan &plan,
+                          mlir::ModuleOp counted,
+                          DiagnosticCollector &diagnostics);
+
+  std::vector<LoweredLaunch> launches;
+  /// Parallel to `launches`: threads that the parts of one were made for, 0 for
+  /// launches of one region.
+  std::vector<int64_t> threads;
+
+private:
+  std::optional<LoweredRegion> findEqual(graph::FusionOp fusion);
+  mlir::FailureOr<LoweredRegion> lower(graph::FusionOp fusion,
+                                       const analysis::RegionForm &form,
+                                       const TileOptions &tileOptions);
+  void addLaunch(LoweredRegion region, const analysis::RegionForm &form);
+  llvm::SmallVector<graph::FusionOp> lowerParts(graph::FusionOp fusion);
+  mlir::LogicalResult follow(const LaunchPlan &plan,
+                             llvm::ArrayRef<graph::FusionOp> fusions,
+                             llvm::ArrayRef<graph::FusionOp> patterns,
+                             llvm::ArrayRef<graph::FusionOp> counted,
+                             DiagnosticCollector &diagnostics);
+
+  mlir::ModuleOp kernels;
+  TileOptions options;
+  Compilation &result;
+  analysis::FactTable facts, patternFacts, countedFacts;
+  unsigned numKernels = 0;
+  SameRegions regions;
+  llvm::DenseMap<mlir::Operation *, unsigned> launchOf;
+};
+
+} // namespace fusec::driver
+
+#endif // FUSEC_LIB_DRIVER_REGIONLOWERING_H

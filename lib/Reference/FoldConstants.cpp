@@ -313,6 +313,13 @@ static ElementsAttr withoutRepeats(ElementsAttr value,
 /// batch) becomes a repetition of what it repeats: fewer bytes to keep and to
 /// read, and the size of the dimension is not that of a constant.
 static bool repeat(graph::ConstantOp op) {
+  // A product copies its operand as it is, or not at all cheaply.
+  for (Operation *user : op->getUsers()) {
+    auto fusible = dyn_cast<graph::FusibleOpInterface>(user);
+    if (!fusible || fusible.getFusionRole() == graph::FusionRole::contraction ||
+        fusible.getFusionRole() == graph::FusionRole::window)
+      return false;
+  }
   SmallVector<int64_t> kept;
   ElementsAttr small = withoutRepeats(op.getValue(), kept);
   if (!small)

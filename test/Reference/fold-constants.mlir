@@ -50,15 +50,43 @@ func.func @splat_attributes() -> (tensor<8xi1>, tensor<8xui8>) {
   return %0, %1 : tensor<8xi1>, tensor<8xui8>
 }
 
-// Constants that are no splats do not grow beyond a page.
+// Constants that are no splats do not grow beyond a page, and what repeats itself
+// in the end is a repetition again.
 // CHECK-LABEL: func @growth
 func.func @growth() -> (tensor<512x4xf32>, tensor<2x4xf32>) {
   %a = graph.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   // CHECK: graph.broadcast %{{.*}} [1] : tensor<4xf32> -> tensor<512x4xf32>
   %0 = graph.broadcast %a [1] : tensor<4xf32> -> tensor<512x4xf32>
-  // CHECK-NOT: graph.broadcast
+  // CHECK: graph.broadcast %{{.*}} [1] : tensor<4xf32> -> tensor<2x4xf32>
   %1 = graph.broadcast %a [1] : tensor<4xf32> -> tensor<2x4xf32>
   return %0, %1 : tensor<512x4xf32>, tensor<2x4xf32>
+}
+
+// A constant with equal rows is one row, where its users only move elements or
+// compute on them, and has no dimension of size 1.
+// CHECK-LABEL: func @repeats
+func.func @repeats(%x: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
+  // CHECK-DAG: %[[ROW:.*]] = graph.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+  // CHECK-DAG{LITERAL}: graph.constant dense<[[1.000000e+00, 2.000000e+00], [1.000000e+00, 2.000000e+00]]>
+  // CHECK: %[[ROWS:.*]] = graph.broadcast %[[ROW]] [1] : tensor<2xf32> -> tensor<3x2xf32>
+  // CHECK: graph.add %{{.*}}, %[[ROWS]]
+  %r = graph.constant dense<[[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]> : tensor<3x2xf32>
+  %w = graph.constant dense<[[1.0, 2.0], [1.0, 2.0]]> : tensor<2x2xf32>
+  %0 = graph.add %x, %r : tensor<3x2xf32>
+  %1 = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+  return %0, %1 : tensor<3x2xf32>, tensor<3x2xf32>
+}
+
+// Rows that are gathered for each item alike are gathered once.
+// CHECK-LABEL: func @positions
+func.func @positions() -> tensor<600x2x2xf32> {
+  // CHECK: %[[ROWS:.*]] = graph.constant dense<{{.*}}> : tensor<2x2xf32>
+  // CHECK: graph.broadcast %[[ROWS]] [1, 2] : tensor<2x2xf32> -> tensor<600x2x2xf32>
+  %t = graph.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+  %i = graph.constant dense<[2, 0]> : tensor<2xi64>
+  %all = graph.broadcast %i [1] : tensor<2xi64> -> tensor<600x2xi64>
+  %0 = graph.gather %t, %all axis = 0 : tensor<3x2xf32>, tensor<600x2xi64> -> tensor<600x2x2xf32>
+  return %0 : tensor<600x2x2xf32>
 }
 
 // Reductions, contractions and index ops fold as well.

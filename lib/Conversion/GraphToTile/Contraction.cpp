@@ -208,12 +208,7 @@ static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
   holes.buildOperand(op, /*isLhs=*/false);
   holes.buildEpilogue(op);
   GemmConfig config = chooseConfig(kb, kind, pattern, supplyOf(op));
-  // A batch may grow some.
-  constexpr int64_t kOpenRows = 32;
-  bool isBatch = shape.m.size() == 1 && shape.isOpen(shape.m);
-  int64_t decided = pattern.extent(shape.m);
-  if (!setBoxRows(config, op, isBatch ? std::max(decided, kOpenRows) : decided,
-                  rows))
+  if (!setBoxRows(config, op, pattern.extent(shape.m), rows))
     return kb.fusion.emitOpError()
            << "has " << rows << " rows: expected at most " << config.boxRows;
   op.setConfig(config.toNumbers());

@@ -57,6 +57,7 @@ def main():
     (folder / "test_data_set_0").mkdir(parents=True)
     shutil.copy(softmax, folder / "softmax.mlir")
     (folder / "model.onnx").write_bytes(relu_model(shape))
+    (folder / "small.onnx").write_bytes(relu_model((1, 3, 32, 32)))
     (folder / "image.npy").write_bytes(npy(shape))
     (folder / "test_data_set_0/input_0.npy").write_bytes(npy(shape))
     for case in ("test/models/mnist_cnn", "onnx/backend/test/data/node/mnist"):

@@ -104,6 +104,8 @@ enum {
   FUSEC_FUSION_OFF = 1
 };
 
+typedef struct fusec_executable fusec_executable;
+
 /** Options of fusec_compile. */
 typedef struct fusec_compile_options {
   size_t size;
@@ -120,6 +122,16 @@ typedef struct fusec_compile_options {
   /** Not 0: makes kernels for `target` (CUDA if AUTO) without opening a device.
       The result tells its kernels and plan but cannot run. */
   int32_t compile_only;
+  /** Not null: the graph is the one of this executable (for CUDA or the
+      emulator) in other sizes, usually another batch. Plan and kernels are
+      taken from it: nothing is searched, and no kernel is compiled that has no
+      size in its text, as it is with the size of the outermost dimension. Where
+      a decision is not legal in the new sizes that kernel is new, and where the
+      graph is another one (a constant depends on the batch) it is planned by
+      itself; the plan says so ("like" in fusec_executable_plan_json). numerics,
+      fusion and compute_capability are those of the executable. Compile for
+      the largest batch first. */
+  const fusec_executable *like;
 } fusec_compile_options;
 
 static inline fusec_compile_options fusec_compile_options_default(void) {
@@ -129,11 +141,9 @@ static inline fusec_compile_options fusec_compile_options_default(void) {
   return options;
 }
 
-/** A compiled graph with its kernels and constants on a device. Immutable,
-    thread-safe; any number of execution contexts share it. */
-typedef struct fusec_executable fusec_executable;
-
-/** Compiles a bound graph. `options` may be null. Takes milliseconds to seconds
+/** Compiles a bound graph. The executable, its kernels and constants on a
+    device, is immutable and thread-safe; any number of execution contexts share
+    it. It keeps the graph. `options` may be null. Takes milliseconds to seconds
     and may use several threads. INVALID_ARGUMENT for an unbound graph,
     UNSUPPORTED for a graph that the target cannot run, NO_DEVICE, FAILED if a
     kernel does not compile. */

@@ -18,6 +18,8 @@ struct Request {
   TargetKind kind = TargetKind::Cuda;
   /// Null if only compiled.
   std::shared_ptr<const DeviceData> device;
+  /// Whose decisions to take; null if none.
+  const ExecutableData *like = nullptr;
 };
 } // namespace
 
@@ -76,6 +78,28 @@ static fusec_error *readDevice(const GraphData &graph,
   return nullptr;
 }
 
+static bool hasKernels(TargetKind kind) {
+  return kind == TargetKind::Cuda || kind == TargetKind::Emulator;
+}
+
+/// Checks that the decisions of `like` are for what is compiled for.
+static fusec_error *readLike(const fusec_compile_options &options,
+                             Request &request) {
+  if (!options.like)
+    return nullptr;
+  const ExecutableData &like = *options.like->data;
+  if (!hasKernels(request.kind) || !like.decisions)
+    return invalid("like: expected an executable with GPU kernels and a target "
+                   "that runs them");
+  if (like.machine.computeCapability !=
+      request.compile.target.computeCapability)
+    return invalid("like: expected compute capability " +
+                   llvm::Twine(request.compile.target.computeCapability) +
+                   ", found " + llvm::Twine(like.machine.computeCapability));
+  request.like = &like;
+  return nullptr;
+}
+
 static fusec_error *readRequest(const GraphData &graph,
                                 const fusec_compile_options *options,
                                 Request &request) {
@@ -95,7 +119,9 @@ static fusec_error *readRequest(const GraphData &graph,
                                  ? NumericsMode::Exact
                                  : NumericsMode::Default;
   request.compile.fuse = known.fusion == FUSEC_FUSION_ON;
-  return readDevice(graph, known, request);
+  if (fusec_error *error = readDevice(graph, known, request))
+    return error;
+  return readLike(known, request);
 }
 
 /// What the kernels of the program are, by position.
@@ -120,19 +146,40 @@ describeKernels(const runtime::Program &program,
 
 static std::string planText(const session::Compiled &compiled,
                             const TargetInfo &target) {
+  llvm::json::Object object =
+      session::toJson(session::explain(compiled, target));
+  if (compiled.followed)
+    object["like"] = session::toJson(*compiled.followed);
   std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::json::Value(session::toJson(session::explain(compiled, target)));
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(object));
   return text;
+}
+
+/// A plan in the context of `graph`.
+static std::shared_ptr<driver::Plan>
+makePlan(const std::shared_ptr<const GraphData> &graph) {
+  return {new driver::Plan, [graph](driver::Plan *plan) {
+            GraphLock lock(*graph);
+            delete plan;
+          }};
 }
 
 /// Compiles a copy of the graph's module. The copy lives in the graph's
 /// context, which is locked meanwhile.
-static fusec_error *compileProgram(const GraphData &graph,
-                                   const Request &request,
-                                   session::Compiled &result,
-                                   ExecutableData &executable) {
-  GraphLock lock(graph);
+static fusec_error *
+compileProgram(const std::shared_ptr<const GraphData> &shared,
+               const Request &request, session::Compiled &result,
+               ExecutableData &executable) {
+  const GraphData &graph = *shared;
+  std::shared_ptr<driver::Plan> plan;
+  if (request.like) {
+    executable.source = request.like->source;
+    executable.decisions = request.like->decisions;
+  } else if (hasKernels(request.kind)) {
+    executable.source = shared;
+    executable.decisions = plan = makePlan(shared);
+  }
+  GraphPairLock lock(graph, executable.source ? *executable.source : graph);
   if (fusec_error *error = lock.check())
     return error;
   if (request.kind == TargetKind::Reference) {
@@ -149,9 +196,12 @@ static fusec_error *compileProgram(const GraphData &graph,
   session::Model model;
   mlir::ModuleOp original = *graph.model->module;
   model.module = original.clone();
-  auto compiled = request.kind == TargetKind::Host
-                      ? session::compileForHost(model, request.compile)
-                      : session::compileModel(model, request.compile, {});
+  auto compiled =
+      request.kind == TargetKind::Host
+          ? session::compileForHost(model, request.compile)
+      : request.like
+          ? session::compileModelLike(model, *request.like->decisions, {})
+          : session::compileModel(model, request.compile, {}, plan.get());
   if (!compiled)
     return toError(compiled.takeError(), FUSEC_UNSUPPORTED);
   // Decisions speak of the context: they become text under its lock.
@@ -174,8 +224,10 @@ static fusec_error *load(runtime::Program program, ExecutableData &executable) {
   return nullptr;
 }
 
-static fusec_error *compileGraph(const GraphData &graph, const Request &request,
+static fusec_error *compileGraph(const std::shared_ptr<const GraphData> &shared,
+                                 const Request &request,
                                  fusec_executable **result) {
+  const GraphData &graph = *shared;
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
   auto executable = std::make_shared<ExecutableData>();
@@ -185,7 +237,7 @@ static fusec_error *compileGraph(const GraphData &graph, const Request &request,
   executable->device = request.device;
   session::Compiled compiled;
   if (fusec_error *error =
-          compileProgram(graph, request, compiled, *executable))
+          compileProgram(shared, request, compiled, *executable))
     return error;
   executable->inputs = describe(compiled.compilation.program.inputs);
   executable->outputs = describe(compiled.compilation.program.outputs);
@@ -222,7 +274,7 @@ fusec_error *fusec_compile(const fusec_graph *graph,
     Request request;
     if (fusec_error *error = readRequest(*graph->data, options, request))
       return error;
-    return compileGraph(*graph->data, request, result);
+    return compileGraph(graph->data, request, result);
   });
 }
 

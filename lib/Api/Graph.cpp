@@ -198,16 +198,16 @@ fusec_error *fusec_graph_output(const fusec_graph *graph, size_t index,
 // Locks
 //===----------------------------------------------------------------------===//
 
-/// No function locks two graphs.
-static thread_local const GraphData *lockedGraph = nullptr;
+/// No function locks more graphs.
+static thread_local const GraphData *lockedGraphs[2] = {};
 
 GraphLock::GraphLock(const GraphData &graph) : graph(graph) {
   graph.mutex.lock();
-  lockedGraph = &graph;
+  (lockedGraphs[0] ? lockedGraphs[1] : lockedGraphs[0]) = &graph;
 }
 
 GraphLock::~GraphLock() {
-  lockedGraph = nullptr;
+  (lockedGraphs[1] ? lockedGraphs[1] : lockedGraphs[0]) = nullptr;
   graph.mutex.unlock();
 }
 
@@ -220,12 +220,26 @@ fusec_error *GraphLock::check() const {
                        "graph anew");
 }
 
+GraphPairLock::GraphPairLock(const GraphData &a, const GraphData &b)
+    : first(std::less<const GraphData *>()(&b, &a) ? b : a) {
+  if (&a != &b)
+    second.emplace(std::less<const GraphData *>()(&b, &a) ? a : b);
+}
+
+fusec_error *GraphPairLock::check() const {
+  if (fusec_error *error = first.check())
+    return error;
+  return second ? second->check() : nullptr;
+}
+
 void api::abandonLockedGraph() {
-  if (!lockedGraph)
-    return;
-  lockedGraph->isAbandoned = true;
-  lockedGraph->mutex.unlock();
-  lockedGraph = nullptr;
+  for (const GraphData *&graph : lockedGraphs) {
+    if (!graph)
+      continue;
+    graph->isAbandoned = true;
+    graph->mutex.unlock();
+    graph = nullptr;
+  }
 }
 
 fusec_error *fusec_graph_to_mlir(const fusec_graph *graph, char **result) {

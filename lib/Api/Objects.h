@@ -83,6 +83,19 @@ private:
   const GraphData &graph;
 };
 
+/// Holds the mutexes of two graphs, which may be one.
+class GraphPairLock {
+public:
+  GraphPairLock(const GraphData &a, const GraphData &b);
+  fusec_error *check() const;
+
+private:
+  // In the order of their addresses, so that no two threads wait for each
+  // other.
+  GraphLock first;
+  std::optional<GraphLock> second;
+};
+
 /// A new handle of a bound graph.
 fusec_graph *makeGraph(std::shared_ptr<const Settings> settings,
                        std::string name, session::Model model);
@@ -116,6 +129,12 @@ struct ExecutableData {
   std::vector<KernelDescription> kernels;
   TensorList inputs, outputs;
   std::string plan;
+
+  /// What was decided, for executables that are like this one; null where there
+  /// are no GPU kernels. It is in the context of `source` and guarded by its
+  /// mutex, which the end of the last owner takes.
+  std::shared_ptr<const GraphData> source;
+  std::shared_ptr<const driver::Plan> decisions;
 
   const runtime::Program &program() const {
     return loaded ? loaded->program() : unloaded;

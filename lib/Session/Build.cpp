@@ -61,25 +61,41 @@ compileBy(const driver::StageObserver &observer,
 
 llvm::Expected<Compiled>
 session::compileModel(Model &model, const driver::CompileOptions &options,
-                      const driver::StageObserver &observer) {
+                      const driver::StageObserver &observer,
+                      driver::Plan *plan) {
   return compileBy(observer, [&](const driver::StageObserver &observe) {
-    return driver::compile(*model.module, options, observe);
+    return driver::compile(*model.module, options, observe, plan);
   });
+}
+
+llvm::Expected<Compiled>
+session::compileModelLike(Model &model, const driver::Plan &plan,
+                          const driver::StageObserver &observer) {
+  driver::FollowReport report;
+  auto compiled =
+      compileBy(observer, [&](const driver::StageObserver &observe) {
+        return driver::compileLike(plan, *model.module, report, observe);
+      });
+  if (compiled)
+    compiled->followed = std::move(report);
+  return compiled;
 }
 
 llvm::Expected<Compiled>
 session::compileModelLike(Model &model, std::shared_ptr<PlannedModel> like,
                           const driver::StageObserver &observer) {
-  driver::FollowReport report;
-  auto compiled =
-      compileBy(observer, [&](const driver::StageObserver &observe) {
-        return driver::compileLike(like->plan, *model.module, report, observe);
-      });
-  if (compiled) {
-    compiled->followed = std::move(report);
+  auto compiled = compileModelLike(model, like->plan, observer);
+  if (compiled)
     compiled->like = std::move(like);
-  }
   return compiled;
+}
+
+llvm::json::Object session::toJson(const driver::FollowReport &report) {
+  llvm::json::Object object{{"shared_kernels", report.sharedKernels},
+                            {"new_kernels", report.newKernels}};
+  if (!report.reason.empty())
+    object["reason"] = jsonText(report.reason);
+  return object;
 }
 
 llvm::Expected<std::shared_ptr<PlannedModel>>

@@ -67,11 +67,3 @@ std::string fusec::tool::followedText(const session::Compiled &compiled) {
   os << '\n';
   return text;
 }
-
-llvm::json::Object fusec::tool::toJson(const driver::FollowReport &report) {
-  llvm::json::Object object{{"shared_kernels", report.sharedKernels},
-                            {"new_kernels", report.newKernels}};
-  if (!report.reason.empty())
-    object["reason"] = session::jsonText(report.reason);
-  return object;
-}

@@ -23,9 +23,6 @@ parseLike(const Arguments &arguments, const Bindings &bindings,
 /// nothing was followed.
 std::string followedText(const session::Compiled &compiled);
 
-/// {"shared_kernels", "new_kernels", "reason" where it was planned anew}.
-llvm::json::Object toJson(const driver::FollowReport &report);
-
 } // namespace fusec::tool
 
 #endif // FUSEC_LIB_TOOL_LIKE_H

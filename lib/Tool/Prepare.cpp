@@ -67,7 +67,7 @@ Object fusec::tool::headOf(const Session &session) {
     object["fusion"] = toJson(compiled->summary);
   if (const Compiled *compiled = session.compiled();
       compiled && compiled->followed)
-    object["like"] = toJson(*compiled->followed);
+    object["like"] = session::toJson(*compiled->followed);
   return object;
 }
 

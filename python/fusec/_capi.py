@@ -102,7 +102,8 @@ class CCompileOptions(ct.Structure):
     _fields_ = [("size", ct.c_size_t), ("device", ct.c_void_p),
                 ("target", ct.c_int32), ("ordinal", ct.c_int32),
                 ("compute_capability", ct.c_int32), ("numerics", ct.c_int32),
-                ("fusion", ct.c_int32), ("compile_only", ct.c_int32)]
+                ("fusion", ct.c_int32), ("compile_only", ct.c_int32),
+                ("like", ct.c_void_p)]
 
 
 class CKernelInfo(ct.Structure):

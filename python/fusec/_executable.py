@@ -219,7 +219,8 @@ def _convert(result, inputs):
 
 
 def compile(graph, target="auto", *, device=None, ordinal=0,
-            compute_capability=0, exact=False, fuse=True, compile_only=False):
+            compute_capability=0, exact=False, fuse=True, compile_only=False,
+            like=None):
     """Compiles a bound graph and gives an Executable.
 
     target, ordinal: where to run (see Device), unless `device` is given.
@@ -227,6 +228,8 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     exact: every op rounds to its type, as in the unfused graph.
     fuse: False makes one kernel per op.
     compile_only: make kernels without a device; the result cannot run.
+    like: an Executable of the same graph in other sizes (another batch), whose
+    plan and kernels are taken; exact, fuse and compute_capability are its.
     """
     options = c.sized(c.CCompileOptions)
     options.device = device._handle.pointer if device else None
@@ -236,5 +239,6 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     options.numerics = int(exact)
     options.fusion = int(not fuse)
     options.compile_only = int(compile_only)
+    options.like = like._handle.pointer if like else None
     return Executable(c.make(c.lib.fusec_compile, c.lib.fusec_executable_free,
                              graph._handle.pointer, ct.byref(options)))

@@ -38,15 +38,20 @@ struct Compiled {
 };
 
 /// Compiles `model`, which changes, for GPU kernel text. `observer` may be
-/// empty.
+/// empty; `plan`, if not null, gets the decisions.
 llvm::Expected<Compiled> compileModel(Model &model,
                                       const driver::CompileOptions &options,
-                                      const driver::StageObserver &observer);
+                                      const driver::StageObserver &observer,
+                                      driver::Plan *plan = nullptr);
 
 /// As compileModel, with the options and decisions of `like`
 /// (fusec/Driver/Plan.h).
 llvm::Expected<Compiled>
 compileModelLike(Model &model, std::shared_ptr<PlannedModel> like,
+                 const driver::StageObserver &observer);
+
+llvm::Expected<Compiled>
+compileModelLike(Model &model, const driver::Plan &plan,
                  const driver::StageObserver &observer);
 
 /// Compiles a copy of `model` for what it decides.
@@ -56,6 +61,9 @@ planModel(Model model, const driver::CompileOptions &options);
 /// Compiles `model`, which changes, to LLVM IR for the CPU.
 llvm::Expected<Compiled> compileForHost(Model &model,
                                         const driver::CompileOptions &options);
+
+/// {"shared_kernels", "new_kernels", "reason" where it was planned anew}.
+llvm::json::Object toJson(const driver::FollowReport &report);
 
 /// A string as JSON: bytes that are not UTF-8 are replaced.
 llvm::json::Value jsonText(llvm::StringRef text);

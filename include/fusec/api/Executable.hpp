@@ -91,6 +91,8 @@ private:
   detail::Handle<fusec_device, fusec_device_free> handle;
 };
 
+class Executable;
+
 /// Options of compilation; see fusec_compile_options.
 struct CompileOptions {
   /// Where to run; null opens a device for `target` and `ordinal`.
@@ -104,6 +106,9 @@ struct CompileOptions {
   bool fuse = true;
   /// Makes kernels without a device; the result cannot run.
   bool compileOnly = false;
+  /// Not null: takes plan and kernels of this executable of the same graph in
+  /// other sizes (another batch).
+  const Executable *like = nullptr;
 };
 
 /// One kernel; see fusec_kernel_info. Numbers are -1 where unknown.
@@ -227,6 +232,7 @@ inline Expected<Executable> compile(const Graph &graph,
   raw.numerics = static_cast<fusec_numerics>(options.numerics);
   raw.fusion = options.fuse ? FUSEC_FUSION_ON : FUSEC_FUSION_OFF;
   raw.compile_only = options.compileOnly;
+  raw.like = options.like ? options.like->get() : nullptr;
   fusec_executable *executable = nullptr;
   if (Error error{fusec_compile(graph.get(), &raw, &executable)})
     return error;

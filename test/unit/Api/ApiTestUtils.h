@@ -85,9 +85,9 @@ inline Execution makeExecution(const Executable &executable) {
 }
 
 /// y = relu(x + w) with x f32 [2, 3] and w = 0 1 2 broadcast.
-inline Graph makeAddRelu(const Context &context) {
+inline Graph makeAddRelu(const Context &context, int64_t rows = 2) {
   Builder b = makeBuilder(context);
-  const int64_t shape[] = {2, 3};
+  const int64_t shape[] = {rows, 3};
   const float weights[] = {0, 1, 2};
   fusec_value x = fusec_builder_input(b.get(), "x", FUSEC_F32, 2, shape);
   fusec_value w = fusec_builder_constant(b.get(), "w", FUSEC_F32, 1, shape + 1,

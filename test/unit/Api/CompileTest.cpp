@@ -154,6 +154,57 @@ TEST(ApiCompile, CompiledOnlyDoesNotRun) {
   EXPECT_EQ(device, nullptr);
 }
 
+/// The text of the only kernel of `graph`, compiled like `like`.
+static std::string onlyText(const Graph &graph, const Executable &like) {
+  fusec_compile_options options = fusec_compile_options_default();
+  options.compile_only = 1;
+  options.like = like.get();
+  fusec_executable *compiled = nullptr;
+  if (!ok(fusec_compile(graph.get(), &options, &compiled)))
+    return "";
+  Executable executable(compiled);
+  fusec_kernel_info info = fusec_kernel_info_default();
+  if (!ok(fusec_executable_kernel(compiled, 0, &info)))
+    return "";
+  return std::string(info.source) + fusec_executable_plan_json(compiled);
+}
+
+TEST(ApiCompile, AnotherBatchHasTheSameKernels) {
+  Context context = makeContext();
+  fusec_compile_options options = fusec_compile_options_default();
+  options.compile_only = 1;
+  fusec_executable *compiled = nullptr;
+  {
+    Graph graph = makeAddRelu(context, 8);
+    ASSERT_TRUE(ok(fusec_compile(graph.get(), &options, &compiled)));
+  } // the executable keeps what it needs of it
+  Executable base(compiled);
+  fusec_kernel_info info = fusec_kernel_info_default();
+  ASSERT_TRUE(ok(fusec_executable_kernel(compiled, 0, &info)));
+  for (int64_t rows : {1, 7, 8, 32, 33}) {
+    std::string text = onlyText(makeAddRelu(context, rows), base);
+    EXPECT_EQ(text.find(info.source), 0u) << rows << " rows: " << text;
+    EXPECT_NE(text.find("\"like\":{\"new_kernels\":0,\"shared_kernels\":1}"),
+              std::string::npos)
+        << text;
+  }
+}
+
+TEST(ApiCompile, LikeNeedsGpuKernels) {
+  Context context = makeContext();
+  Graph graph = makeAddRelu(context);
+  fusec_compile_options options = fusec_compile_options_default();
+  options.compile_only = 1;
+  options.target = FUSEC_TARGET_HOST;
+  fusec_executable *compiled = nullptr;
+  ASSERT_TRUE(ok(fusec_compile(graph.get(), &options, &compiled)));
+  Executable host(compiled);
+  options.target = FUSEC_TARGET_CUDA;
+  options.like = host.get();
+  EXPECT_TRUE(failsWith(compileWith(graph, options), FUSEC_INVALID_ARGUMENT,
+                        "like: expected an executable with GPU kernels"));
+}
+
 TEST(ApiCompile, PtxNeedsNvrtcOnly) {
   Context context = makeContext();
   Graph graph = makeAddRelu(context);
@@ -201,7 +252,7 @@ TEST(ApiCompile, MessagesGoToTheCallback) {
   compile(graph);
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(messages[0], "opened host device 'host'");
-  EXPECT_EQ(messages[1].find("compiled 'graph' for host: 2 ops, 1 launches"),
+  EXPECT_EQ(messages[1].find("compiled 'graph' for host: 3 ops, 1 launches"),
             0u)
       << messages[1];
 }

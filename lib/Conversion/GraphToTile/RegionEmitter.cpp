@@ -126,7 +126,7 @@ void RegionEmitter::notifyOperationInserted(Operation *op,
     return mark(Flags::arcp);
   if (isNarrow &&
       isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-          math::ExpOp, math::ErfOp, math::SqrtOp>(op))
+          math::ExpOp, math::ErfOp, math::TanhOp, math::SqrtOp>(op))
     mark(Flags::contract | Flags::afn);
 }
 

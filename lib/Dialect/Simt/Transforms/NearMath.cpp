@@ -54,6 +54,33 @@ static bool formErfc(arith::AddFOp sum, OpBuilder &builder) {
   return false;
 }
 
+/// 1 + tanh(x) as 2 / (1 + exp(-2x)).
+static bool formLogistic(arith::AddFOp sum, OpBuilder &builder) {
+  for (auto [value, one] : {std::pair(sum.getLhs(), sum.getRhs()),
+                            std::pair(sum.getRhs(), sum.getLhs())}) {
+    auto tanh = marked<math::TanhOp>(value);
+    if (!tanh || !isOne(one))
+      continue;
+    Location loc = sum.getLoc();
+    auto constant = [&](double number) {
+      return arith::ConstantOp::create(
+          builder, loc, builder.getFloatAttr(sum.getType(), number));
+    };
+    arith::FastMathFlags flags = sum.getFastmath();
+    Value twice = arith::MulFOp::create(builder, loc, tanh.getOperand(),
+                                        constant(-2), flags);
+    Value power = math::ExpOp::create(builder, loc, twice, flags);
+    Value divisor = arith::AddFOp::create(builder, loc, power, one, flags);
+    // At least 1: its reciprocal needs no care.
+    Value result = arith::DivFOp::create(builder, loc, constant(2), divisor,
+                                         flags | arith::FastMathFlags::arcp);
+    sum.replaceAllUsesWith(result);
+    sum.erase();
+    return true;
+  }
+  return false;
+}
+
 /// A product that feeds nothing but a sum.
 static arith::MulFOp onlyFactor(Value value) {
   auto product = marked<arith::MulFOp>(value);
@@ -112,7 +139,7 @@ struct NearMath : fusec::simt::impl::NearMathPassBase<NearMath> {
     for (Operation *op : found) {
       OpBuilder builder(op);
       if (auto sum = dyn_cast<arith::AddFOp>(op))
-        if (formErfc(sum, builder))
+        if (formErfc(sum, builder) || formLogistic(sum, builder))
           gone.insert(op);
     }
     for (Operation *op : found) {
@@ -124,10 +151,10 @@ struct NearMath : fusec::simt::impl::NearMathPassBase<NearMath> {
       if (isa<arith::AddFOp, arith::SubFOp>(op))
         formFma(op, builder);
     }
-    // What stood before 1 + erf(x) has no use any more.
-    getOperation()->walk([](math::ErfOp erf) {
-      if (erf->use_empty())
-        erf.erase();
+    // What stood before 1 + erf(x) and 1 + tanh(x) has no use any more.
+    getOperation()->walk([](Operation *op) {
+      if (isa<math::ErfOp, math::TanhOp>(op) && op->use_empty())
+        op->erase();
     });
   }
 };

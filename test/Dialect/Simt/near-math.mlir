@@ -1,0 +1,56 @@
+// RUN: fusec-opt %s --fusec-simt-near-math --split-input-file | FileCheck %s
+
+// The sums cancel for negative x; what stands for them does not.
+// CHECK-LABEL: simt.kernel @gelu
+// CHECK: %[[MINUS:.*]] = arith.negf
+// CHECK: %[[ERFC:.*]] = math.erfc %[[MINUS]]
+// CHECK: arith.mulf %{{.*}}, %[[ERFC]]
+// CHECK: %[[TWICE:.*]] = arith.mulf %{{.*}}, %{{.*}}
+// CHECK: %[[POWER:.*]] = math.exp %[[TWICE]]
+// CHECK: %[[DIVISOR:.*]] = arith.addf %[[POWER]], %{{.*}}
+// CHECK: %[[SUM:.*]] = arith.divf %{{.*}}, %[[DIVISOR]] fastmath<arcp,contract,afn>
+// CHECK: arith.mulf %{{.*}}, %[[SUM]]
+// CHECK-NOT: math.erf %
+// CHECK-NOT: math.tanh
+simt.kernel @gelu(%x: memref<?xf32>, %y: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>, wideOffsets = false} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %lane = simt.lane : index
+  %regs = memref.alloca() : memref<1xf32>
+  simt.load 1 %x[%lane], %regs[%c0] : memref<?xf32>, memref<1xf32>
+  %v = memref.load %regs[%c0] : memref<1xf32>
+  %erf = math.erf %v fastmath<contract,afn> : f32
+  %s0 = arith.addf %erf, %one fastmath<contract,afn> : f32
+  %r0 = arith.mulf %v, %s0 fastmath<contract,afn> : f32
+  %tanh = math.tanh %r0 fastmath<contract,afn> : f32
+  %s1 = arith.addf %one, %tanh fastmath<contract,afn> : f32
+  %r1 = arith.mulf %v, %s1 fastmath<contract,afn> : f32
+  memref.store %r1, %regs[%c0] : memref<1xf32>
+  simt.store 1 %regs[%c0], %y[%lane] : memref<1xf32>, memref<?xf32>
+}
+
+// -----
+
+// A product and a sum in one op; unmarked arithmetic stays.
+// CHECK-LABEL: simt.kernel @fma
+// CHECK: math.fma
+// CHECK: math.tanh
+// CHECK: arith.addf
+// CHECK: arith.mulf
+// CHECK: arith.addf
+simt.kernel @fma(%x: memref<?xf32>, %y: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>, wideOffsets = false} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %lane = simt.lane : index
+  %regs = memref.alloca() : memref<1xf32>
+  simt.load 1 %x[%lane], %regs[%c0] : memref<?xf32>, memref<1xf32>
+  %v = memref.load %regs[%c0] : memref<1xf32>
+  %p = arith.mulf %v, %v fastmath<contract,afn> : f32
+  %s = arith.addf %p, %one fastmath<contract,afn> : f32
+  %t = math.tanh %s : f32
+  %u = arith.addf %t, %one : f32
+  %q = arith.mulf %u, %v : f32
+  %w = arith.addf %q, %one : f32
+  memref.store %w, %regs[%c0] : memref<1xf32>
+  simt.store 1 %regs[%c0], %y[%lane] : memref<1xf32>, memref<?xf32>
+}

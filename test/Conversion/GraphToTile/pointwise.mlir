@@ -5,8 +5,8 @@
 // CHECK: tile.kernel @kernel0(%[[X:.*]]: memref<?xf32>, %[[Y:.*]]: memref<?xf32>, %[[OUT:.*]]: memref<?xf32>, %[[EXTENT:.*]]: index)
 // CHECK-DAG: %[[ROW:.*]] = arith.constant dense<1000>
 // CHECK-DAG: %[[START:.*]] = arith.muli %{{.*}}, %c1024
-// The extent counts units of 16: 8000 = 16 * 500, and 16 is part of the text.
-// CHECK: arith.muli %[[EXTENT]], %c16
+// The extent counts vectors of 4, which are part of the text; the size is not.
+// CHECK: arith.muli %[[EXTENT]], %c4
 // CHECK: %[[BASE:.*]] = tile.splat %[[START]]
 // CHECK: %[[LOCAL:.*]] = tile.iota 0
 // CHECK: %[[AT:.*]] = arith.addi %[[BASE]], %[[LOCAL]]

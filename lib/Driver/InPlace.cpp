@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "InPlace.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -33,22 +34,45 @@ static bool usesAllThreads(tile::LayoutAttr layout, int64_t threads) {
   return layout.getLaneCount() * layout.getWarpCount() == threads;
 }
 
-static bool mayShare(tile::KernelOp kernel, Value in, Value out) {
-  if (!out.hasOneUse() || in.use_empty())
-    return false;
-  auto store = dyn_cast<tile::StoreOp>(*out.user_begin());
-  if (!store)
-    return false;
+/// The stores to `out`: one, or one in each branch of a condition, of which a
+/// thread runs one.
+static SmallVector<tile::StoreOp, 2> exclusiveStores(Value out) {
+  SmallVector<tile::StoreOp, 2> stores;
+  for (Operation *user : out.getUsers()) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    if (!store || stores.size() == 2)
+      return {};
+    stores.push_back(store);
+  }
+  if (stores.size() == 2 &&
+      (!isa<scf::IfOp>(stores[0]->getParentOp()) ||
+       stores[0]->getParentOp() != stores[1]->getParentOp() ||
+       stores[0]->getBlock() == stores[1]->getBlock()))
+    return {};
+  return stores;
+}
+
+/// Whether `store` writes what this thread alone reads of its buffer.
+static bool isOwn(tile::KernelOp kernel, tile::StoreOp store) {
   auto type = cast<RankedTensorType>(store.getOffsets().getType());
   tile::LayoutAttr layout = tile::getLayout(type);
-  if (!isInjective(layout, type.getShape()) ||
-      !usesAllThreads(layout, kernel.getThreads()))
+  return isInjective(layout, type.getShape()) &&
+         usesAllThreads(layout, kernel.getThreads());
+}
+
+static bool mayShare(tile::KernelOp kernel, Value in, Value out) {
+  SmallVector<tile::StoreOp, 2> stores = exclusiveStores(out);
+  if (stores.empty() || in.use_empty() ||
+      !llvm::all_of(stores,
+                    [&](tile::StoreOp store) { return isOwn(kernel, store); }))
     return false;
   return llvm::all_of(in.getUsers(), [&](Operation *user) {
     auto load = dyn_cast<tile::LoadOp>(user);
-    return load && load.getOffsets() == store.getOffsets() &&
-           load->getBlock() == store->getBlock() &&
-           load->isBeforeInBlock(store);
+    return load && llvm::any_of(stores, [&](tile::StoreOp store) {
+             return load.getOffsets() == store.getOffsets() &&
+                    load->getBlock() == store->getBlock() &&
+                    load->isBeforeInBlock(store);
+           });
   });
 }
 

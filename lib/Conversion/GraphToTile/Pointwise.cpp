@@ -136,8 +136,7 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
     int64_t whole =
         isFlat || its.empty() ? KernelBuilder::product(its) : its.back();
     if (whole % (isFlat ? unit : vector) ||
-        (pieces > 1 && countPieces(*other) != pieces) ||
-        (isFlat && !isFlatStream(*other, KernelBuilder::product(its))))
+        (pieces > 1 && countPieces(*other) != pieces))
       return kb.fusion.emitOpError() << "has rows of " << whole
                                      << ": expected a multiple of " << vector;
   }

@@ -86,8 +86,8 @@ TEST(ContractionText, GemmBiasGelu) {
   EXPECT_TRUE(has(kernel, "st<8>"));
 }
 
-// One register holds what all elements of an operand are, zeros for example: those
-// need no mask where k ends.
+// One register holds what all elements of an operand are, zeros for example:
+// those need no mask where k ends.
 TEST(ContractionText, SplatOperand) {
   runtime::Kernel kernel = kernelOf(
       R"(func.func @f(%a: tensor<1x8x1xf16>) -> tensor<1x8x8xf16> {

@@ -46,8 +46,17 @@ void RowSchedule::setUpRows(RankedTensorType carrier) {
 /// Where blocks hold whole groups of rows, no thread is past the last: loads
 /// need no mask, and what is one value a row is one load.
 void RowSchedule::boundRows(Value linear) {
-  if (rows && rows % tiling.rows() == 0)
-    kb.emitter.setBounds(linear, {0, rows - 1});
+  // A fact about the outermost size makes the program one for that size: only
+  // where there are many rows.
+  constexpr int64_t kManyRows = 4096;
+  ArrayRef<int64_t> planned = kb.pattern.parallel;
+  int64_t group = tiling.rows(), here = KernelBuilder::product(form.parallel);
+  bool isWhole =
+      KernelBuilder::product(planned.drop_front(!planned.empty())) % group ==
+          0 ||
+      KernelBuilder::product(planned) >= kManyRows;
+  if (isWhole && here && here % group == 0 && rows % group == 0)
+    kb.emitter.setBounds(linear, {0, here - 1});
 }
 
 void RowSchedule::enterColumns(Value start) {

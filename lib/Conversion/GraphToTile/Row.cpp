@@ -237,15 +237,18 @@ void RowSchedule::reduceLevel(ArrayRef<const analysis::RegionStage *> stages) {
 
 void RowSchedule::storeUniform() {
   for (auto [i, output] : llvm::enumerate(form.outputs)) {
-    if (!output.isUniform)
+    // Of rows without elements there is nothing to store, whatever does not
+    // depend on the element.
+    auto type = cast<RankedTensorType>(output.value.getType());
+    bool isEmpty =
+        type.getNumElements() == 0 && KernelBuilder::product(form.parallel) > 0;
+    if (!output.isUniform || isEmpty)
       continue;
     Value value = uniformValue(output.value);
     kb.emitter.setCarrier(row);
     SmallVector<Value> index =
         kb.emitter.elements().apply(output.index, spineRow);
-    kb.emitter.store(value, kb.outputBuffer(i),
-                     cast<RankedTensorType>(output.value.getType()), index,
-                     rowMask);
+    kb.emitter.store(value, kb.outputBuffer(i), type, index, rowMask);
     kb.emitter.setCarrier(full);
   }
 }

@@ -151,3 +151,15 @@ TEST(Row, ManyColumnSums) {
     text += std::string(i ? ", " : "") + "tensor<2048xf16>";
   checkGraph(text + "\n}", {{0, 0}, false, 1});
 }
+
+// What is one value a row has no place in rows without elements.
+TEST(Row, ValuesOfEmptyRows) {
+  checkGraph(R"(func.func @f(%x: tensor<97x0xf32>) -> (tensor<97x0xf32>, tensor<97xf32>, tensor<97x0xf32>) {
+    %s = graph.reduce sum %x [1] : tensor<97x0xf32> -> tensor<97xf32>
+    %e = graph.exp %s : tensor<97xf32>
+    %b = graph.broadcast %e [0] : tensor<97xf32> -> tensor<97x0xf32>
+    %y = graph.mul %x, %b : tensor<97x0xf32>
+    return %b, %e, %y : tensor<97x0xf32>, tensor<97xf32>, tensor<97x0xf32>
+  })",
+             {{1e-6, 0}, false, 1});
+}

@@ -61,8 +61,8 @@ static llvm::Error checkSame(const Plan &plan, const Shapes &shapes,
   if (*found == digest)
     return llvm::Error::success();
   return llvm::createStringError(
-      "in these sizes it is another graph: a constant or an attribute depends "
-      "on a size that changed");
+      "it is another graph: its ops or element types differ, or a constant or "
+      "an attribute depends on a size that changed");
 }
 
 /// The program of the plan's regions in sizes `shapes`.
@@ -106,7 +106,8 @@ static bool isSame(const runtime::TableArg &a, const runtime::TableArg &b) {
 }
 
 /// The map for `size`, of which `a` and `b` are those for 2 and 3; nothing if
-/// they differ in more than extents.
+/// they differ in more than extents, or in one that is no multiple of the size:
+/// of two sizes that changed the product is one, and not linear.
 static std::optional<runtime::TensorMapArg>
 mapFor(int64_t size, const runtime::TensorMapArg &a,
        const runtime::TensorMapArg &b) {
@@ -115,8 +116,13 @@ mapFor(int64_t size, const runtime::TensorMapArg &a,
       a.dims.size() != b.dims.size())
     return std::nullopt;
   runtime::TensorMapArg result = a;
-  for (auto [dim, other] : llvm::zip(result.dims, b.dims))
-    dim += (size - 2) * (other - dim);
+  for (auto [dim, other] : llvm::zip(result.dims, b.dims)) {
+    if (dim == other)
+      continue;
+    if (size < 1 || dim % 2 || dim / 2 * 3 != other)
+      return std::nullopt;
+    dim = dim / 2 * size;
+  }
   return result;
 }
 
@@ -236,7 +242,6 @@ static void keepTexts(const Plan &plan, const Shapes &shapes,
   StageObserver nobody = [](Stage, Operation *) {};
   for (int64_t size : {1, 0}) {
     Shapes atTwo = replaceSize(shapes, planned, size, 2);
-    // Extents of maps are linear in one size.
     if (atTwo == shapes || replaceSize(shapes, planned, 1 - size, 2) != shapes)
       continue;
     OwningOpRef<ModuleOp> moduleAtTwo, moduleAtThree;

@@ -33,9 +33,10 @@ HostTensor randomIndices(Rng &rng, DType dtype, llvm::ArrayRef<int64_t> shape,
                          int64_t size);
 
 /// Changes `subject` in a way that keeps what it computes: identities, views
-/// back and forth, other ops that compute the same, constants for inputs and the reverse, other orders of inputs
-/// and outputs, outputs twice, more outputs. Returns for each output which one
-/// of the original it is, or -1 for new ones, and what was done.
+/// back and forth, other ops that compute the same, constants for inputs and
+/// the reverse, other orders of inputs and outputs, outputs twice, more
+/// outputs. Returns for each output which one of the original it is, or -1 for
+/// new ones, and what was done.
 struct Move {
   std::vector<int64_t> outputs;
   std::string what;

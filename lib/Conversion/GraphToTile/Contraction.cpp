@@ -234,6 +234,10 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
       kb.options.pattern ? withSizesOf(*pattern, facts, kb.form) : pattern;
   if (!shape)
     return kb.fusion.emitOpError("has other loops than its pattern");
+  if (isInteger(*kind) && !integerKind(kb.form.hero(), shape->extent(shape->k)))
+    return kb.fusion.emitOpError()
+           << "has sums of " << shape->extent(shape->k)
+           << " terms: expected fewer than overflow 32 bits";
   std::optional<ContractionShape> counted =
       kb.options.counted ? withSizesOf(*pattern, facts, kb.counted) : shape;
   if (!counted)

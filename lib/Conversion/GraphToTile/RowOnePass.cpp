@@ -82,14 +82,23 @@ static Value shiftOf(graph::ElementBuilder &eb, Type type, Value max) {
   return eb.select(none, eb.zero(type), max);
 }
 
-/// exp(x - shift) as a part of a sum that is at least 1: the error of a part
-/// exp(-t) grows with t, but t * exp(-t) does not, so that the sum is as exact
-/// as the approximation near 0.
-static Value expOf(graph::ElementBuilder &eb, Value x, Value shift) {
+/// exp(x - shift) as a part of a sum that is at least 1: parts below 2^-126 may
+/// be 0. Sums that are rounded to 16 bits (`isNarrow`) are content with less.
+static Value partOf(graph::ElementBuilder &eb, bool isNarrow, Value x,
+                    Value shift) {
   Value exp = eb.make<math::ExpOp>(eb.make<arith::SubFOp>(x, shift));
-  if (!getElementTypeOrSelf(exp).isF64())
-    exp.getDefiningOp<math::ExpOp>().setFastmath(arith::FastMathFlags::afn);
+  Type type = getElementTypeOrSelf(exp);
+  if (!type.isF64())
+    exp.getDefiningOp<math::ExpOp>().setFastmath(
+        isNarrow ? arith::FastMathFlags::afn | arith::FastMathFlags::contract
+                 : arith::FastMathFlags::afn);
   return exp;
+}
+
+/// What a sum is multiplied by when its shift changes. One after another, so
+/// that errors of one sign would add up.
+static Value rescaleOf(graph::ElementBuilder &eb, Value before, Value shift) {
+  return eb.make<math::ExpOp>(eb.make<arith::SubFOp>(before, shift));
 }
 
 /// (weight, element) of a sum with squares, else the lifted state.
@@ -123,9 +132,10 @@ static SmallVector<Value> combineCentred(graph::ElementBuilder &eb, Type type,
   Value share = shareOf(eb, type, rhs[0], count);
   Value distance = eb.make<arith::SubFOp>(rhs[1], lhs[1]);
   Value mean = eb.make<math::FmaOp>(distance, share, lhs[1]);
-  Value between =
-      eb.make<arith::MulFOp>(eb.make<arith::MulFOp>(distance, distance),
-                             eb.make<arith::MulFOp>(lhs[0], share));
+  // In this order an empty set adds 0 however large the other's mean is.
+  Value weight = eb.make<arith::MulFOp>(lhs[0], share);
+  Value between = eb.make<arith::MulFOp>(
+      distance, eb.make<arith::MulFOp>(distance, weight));
   Value within = eb.make<arith::AddFOp>(lhs[2], rhs[2]);
   return {count, mean, eb.make<arith::AddFOp>(within, between)};
 }
@@ -157,7 +167,7 @@ SmallVector<Value> RowSchedule::combinePair(graph::ElementBuilder &eb,
       unit.op().buildCombine(eb, lhs.take_front(1), rhs.take_front(1)).front();
   Value shift = shiftOf(eb, type, max);
   auto scaled = [&](ValueRange state) {
-    return eb.make<arith::MulFOp>(state[1], expOf(eb, state[0], shift));
+    return eb.make<arith::MulFOp>(state[1], rescaleOf(eb, state[0], shift));
   };
   Value left = scaled(lhs), right = scaled(rhs);
   return {max, eb.make<arith::AddFOp>(left, right)};
@@ -191,9 +201,12 @@ SmallVector<Value> RowSchedule::accumulate(const Unit &unit, ValueRange state,
   for (const SmallVector<Value> &next : more)
     max = unit.op().buildCombine(eb, max, next);
   Value shift = shiftOf(eb, type, max.front());
-  Value sum = eb.make<arith::MulFOp>(state[1], expOf(eb, state[0], shift));
+  bool isNarrow = cast<RankedTensorType>(unit.sum->op->getResult(0).getType())
+                      .getElementTypeBitWidth() <= 16;
+  Value sum = eb.make<arith::MulFOp>(state[1], rescaleOf(eb, state[0], shift));
   for (const SmallVector<Value> &next : more)
-    sum = eb.make<arith::AddFOp>(sum, expOf(eb, next.front(), shift));
+    sum =
+        eb.make<arith::AddFOp>(sum, partOf(eb, isNarrow, next.front(), shift));
   return {max.front(), sum};
 }
 

@@ -854,6 +854,7 @@ FUSEC_DEVICE f32 m_div_bounded(f32 x, f32 y) { return x / y; }
 FUSEC_DEVICE f64 m_div_bounded(f64 x, f64 y) { return x / y; }
 // May be less exact on a GPU: what is rounded to 16 bits or fewer afterwards.
 FUSEC_DEVICE f32 m_exp_near(f32 x) { return m_exp(x); }
+FUSEC_DEVICE f32 m_exp_part(f32 x) { return m_exp(x); }
 FUSEC_DEVICE f32 m_sqrt_near(f32 x) { return m_sqrt(x); }
 FUSEC_DEVICE f32 m_div_near(f32 x, f32 y) { return x / y; }
 FUSEC_DEVICE f32 m_div_by_sum(f32 x, f32 y) { return x / y; }

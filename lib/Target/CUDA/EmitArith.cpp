@@ -299,7 +299,13 @@ LogicalResult Emitter::emitMath(Operation *op) {
       .Case<math::SqrtOp>([&](auto) { return nearly("m_sqrt"); })
       .Case<math::RsqrtOp>([&](auto) { return call("m_rsqrt"); })
       .Case<math::CbrtOp>([&](auto) { return call("m_cbrt"); })
-      .Case<math::ExpOp>([&](auto) { return nearly("m_exp"); })
+      .Case<math::ExpOp>([&](math::ExpOp exp) {
+        // Approximated without being narrow: a part of a sum.
+        bool isPart = isNear(exp) &&
+                      !arith::bitEnumContainsAll(
+                          exp.getFastmath(), arith::FastMathFlags::contract);
+        return isPart ? call("m_exp_part") : nearly("m_exp");
+      })
       .Case<math::Exp2Op>([&](auto) { return call("m_exp2"); })
       .Case<math::ExpM1Op>([&](auto) { return call("m_expm1"); })
       .Case<math::LogOp>([&](auto) { return call("m_log"); })

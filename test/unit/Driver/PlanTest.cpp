@@ -36,6 +36,17 @@ protected:
       EXPECT_EQ(llvm::toString(runtime::verifyProgram(second->program)), "");
     return report;
   }
+  /// The program of `text` as for `planned`.
+  runtime::Program programLike(const std::string &planned,
+                               const std::string &text,
+                               driver::FollowReport &report) {
+    auto base = parse(planned, 0), other = parse(text, 0);
+    driver::Plan plan;
+    EXPECT_TRUE(bool(driver::compile(*base, {}, {}, &plan)));
+    auto second = driver::compileLike(plan, *other, report);
+    EXPECT_TRUE(bool(second)) << llvm::toString(second.takeError());
+    return second ? std::move(second->program) : runtime::Program();
+  }
   std::string resized(const std::string &text,
                       llvm::SmallVector<llvm::SmallVector<int64_t>> shapes) {
     auto module = parse(text, 8);
@@ -126,4 +137,47 @@ TEST_F(PlanTest, OneIsNoSizeToStartFrom) {
                     {{3, 2}})
                 .find("expected a size above 1"),
             std::string::npos);
+}
+
+// 255 * 255 * 34816 is above 2^31.
+TEST_F(PlanTest, SumsThatOverflowInOtherSizesAreMadeAnew) {
+  auto text = [](int64_t k) {
+    std::string a = "tensor<64x" + std::to_string(k) + "xui8>";
+    return "func.func @f(%a: " + a + ", %b: " + a +
+           ") -> tensor<64x64xi64> {\n%c = graph.contract %a, %b batch [] x [] "
+           "contract [1] x [1] : " +
+           a + ", " + a +
+           " -> tensor<64x64xi64>\nreturn %c : " + "tensor<64x64xi64>\n}";
+  };
+  driver::FollowReport report;
+  runtime::Program program = programLike(text(1024), text(34816), report);
+  ASSERT_EQ(program.kernels.size(), 1u);
+  EXPECT_EQ(report.newKernels, 1u);
+  EXPECT_EQ(program.kernels[0].source.find("GemmKind"), std::string::npos);
+}
+
+// The rows are the product of two sizes that changed.
+TEST_F(PlanTest, TensorMapsOfTwoSizesThatBecomeOne) {
+  auto text = [](int64_t batch, int64_t length) {
+    std::string b = std::to_string(batch), s = std::to_string(length),
+                rows = std::to_string(batch * length);
+    std::string x = "tensor<" + b + "x" + s + "x256xf16>",
+                flat = "tensor<" + rows + "x256xf16>",
+                w = "tensor<256x256xf16>";
+    return "func.func @f(%x: " + x + ", %w: " + w + ") -> " + flat +
+           " {\n%0 = graph.reshape %x : " + x + " -> " + flat +
+           "\n%1 = graph.contract %0, %w batch [] x [] contract [1] x [0] : " +
+           flat + ", " + w + " -> " + flat + "\nreturn %1 : " + flat + "\n}";
+  };
+  for (auto [batch, length] : {std::pair(1, 1), {1, 5}, {5, 1}, {2, 3}}) {
+    driver::FollowReport report;
+    runtime::Program program =
+        programLike(text(64, 64), text(batch, length), report);
+    for (const runtime::Step &step : program.steps)
+      if (const auto *launch = std::get_if<runtime::Launch>(&step))
+        for (const auto &arg : launch->args)
+          if (const auto *map = std::get_if<runtime::TensorMapArg>(&arg))
+            for (int64_t dim : map->dims)
+              EXPECT_TRUE(dim == 256 || dim == batch * length) << dim;
+  }
 }

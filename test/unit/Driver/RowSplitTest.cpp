@@ -170,3 +170,24 @@ TEST(RowOnePass, ResidentColumns) {
             .str(),
         {{2e-6, 1e-9}, false, 7});
 }
+
+// Parts without elements join with a mean whose square overflows.
+TEST(RowSplit, VarianceOfLargeMeans) {
+  for (int64_t columns : {40001, 200001})
+    checkGraph(
+        llvm::formatv(R"(func.func @f(%x: tensor<2x{0}xf32>) -> tensor<2xf32> {{
+    %big = graph.constant dense<1.0e20> : tensor<2x{0}xf32>
+    %n = graph.constant dense<{0}.0> : tensor<2xf32>
+    %y = graph.add %x, %big : tensor<2x{0}xf32>
+    %s = graph.reduce sum %y [1] : tensor<2x{0}xf32> -> tensor<2xf32>
+    %m = graph.div %s, %n : tensor<2xf32>
+    %mb = graph.broadcast %m [0] : tensor<2xf32> -> tensor<2x{0}xf32>
+    %d = graph.sub %y, %mb : tensor<2x{0}xf32>
+    %q = graph.mul %d, %d : tensor<2x{0}xf32>
+    %v = graph.reduce sum %q [1] : tensor<2x{0}xf32> -> tensor<2xf32>
+    return %v : tensor<2xf32>
+  })",
+                      columns)
+            .str(),
+        {{0, 1e36}, false, 17});
+}

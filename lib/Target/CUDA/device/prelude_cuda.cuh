@@ -298,8 +298,7 @@ struct FromF32<f8e5m2> {
   FUSEC_DEVICE f8e5m2 get(f32 x, bool sat) {
 #if __CUDA_ARCH__ >= 890
     u8 r = packE5m2(x);
-    return {sat || !(fabsf(x) >= 61440.0f) ? r
-                                                     : (u8)((r & 0x80) | 0x7c)};
+    return {sat || !(fabsf(x) >= 61440.0f) ? r : (u8)((r & 0x80) | 0x7c)};
 #else
     return {encode8<2, 15, 0x7b, 0x7c>(x, sat)};
 #endif
@@ -909,9 +908,16 @@ FUSEC_DEVICE f32 power2(f32 x) {
 /// on y alone is done once where many are divided by the same.
 FUSEC_DEVICE f32 m_div_bounded(f32 x, f32 y) {
   const f32 a = fabsf(y);
+  // By zero and infinity, as IEEE has it: infinite, 0 or NaN.
+  if (!(a > 0.0f && a <= 0x1.fffffep127f))
+    return x * (a > 0.0f    ? copysignf(0.0f, y)
+                : a == 0.0f ? copysignf(__int_as_float(0x7f800000), y)
+                            : y);
   // Makes y positive, so that a zero keeps its sign below.
-  const f32 s = copysignf(
-      a >= 0x1p60f ? 0x1p-100f : a < 0x1p-40f ? 0x1p100f : 1.0f, y);
+  const f32 s = copysignf(a >= 0x1p60f   ? 0x1p-100f
+                          : a < 0x1p-40f ? 0x1p100f
+                                         : 1.0f,
+                          y);
   y *= s;
   f32 r = fusec_detail::reciprocal(y);
   r = __fmaf_rn(r, __fmaf_rn(-y, r, 1.0f), r);
@@ -938,6 +944,16 @@ FUSEC_DEVICE f32 m_div_near(f32 x, f32 y) {
   f32 r;
   asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
   return r;
+}
+/// exp(x) for x <= 0 as a part of a sum that is at least 1: within 2^-22 of the
+/// result, 0 where that is below 2^-126. ex2.approx is within 2^-22; its
+/// operand is split so that no rounding of x * log2(e) comes in.
+FUSEC_DEVICE f32 m_exp_part(f32 x) {
+  x = x < -200.0f ? -200.0f : x;
+  const f32 n = rintf(x * 0x1.715476p+0f);
+  f32 f = __fmaf_rn(x, 0x1.715476p+0f, -n);
+  f = __fmaf_rn(x, 0x1.4ae0cp-26f, f);
+  return fusec_detail::power2(f) * fusec_detail::power2(n);
 }
 /// x / y for 1 <= y < 2^126 (or NaN).
 FUSEC_DEVICE f32 m_div_by_sum(f32 x, f32 y) {

@@ -35,8 +35,9 @@ def NarrowProductsPass : Pass<"fusec-graph-narrow-products"> {
     8-bit elements and z is one number, become sums of a * b and of b: tensor
     cores multiply 8-bit elements. Products of widened 8-bit elements read them
     as they are. 8-bit operands that are not contiguous along k are transposed,
-    if they are constant or shared by 256 rows of the other one. Exact. Needs composites decomposed; constants that arise
-    are left to `fusec-graph-fold-constants`.
+    if they are constant or shared by 256 rows of the other one. Exact. Needs
+    composites decomposed; constants that arise are left to
+    `fusec-graph-fold-constants`.
     ```mlir
     %d = graph.sub %a32, %z : tensor<8x64xi32>        // %a32 = cast of i8
     %r = graph.contract %d, %b batch [] x [] contract [1] x [1]

@@ -216,6 +216,18 @@ TEST(Cumulative, KnownValues) {
   EXPECT_EQ(sums(" {exclusive = true, reverse = true}"), (Values{9, 7, 4, 0}));
 }
 
+TEST(Cumulative, WhatOverflowsStaysInfinite) {
+  for (const char *kind : {"sum", "prod"})
+    for (const char *variant : {"", " {reverse = true}"}) {
+      Graph graph({"tensor<5xf32>"}, "tensor<5xf32>",
+                  std::string("graph.cumulative ") + kind +
+                      " %0 dimension = 0" + variant + " : tensor<5xf32>");
+      expectElementsMatch(
+          graph.op(),
+          {reals(DType::F32, {5}, {3e38, 3e38, -3e38, -2e38, 1e-38})});
+    }
+}
+
 //===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//

@@ -333,9 +333,13 @@ IterationSpace CumulativeOp::getIterationSpace() {
   space.reduced = {type.getDimSize(getDimension())};
   SmallVector<AffineExpr> exprs;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    exprs.push_back(getAffineDimExpr(
-        dim == static_cast<int64_t>(getDimension()) ? type.getRank() : dim,
-        context));
+    exprs.push_back(getAffineDimExpr(dim, context));
+  // Element after element from the end that the prefixes grow from: what
+  // overflows on the way depends on it.
+  AffineExpr step = getAffineDimExpr(type.getRank(), context);
+  int64_t size = space.reduced[0];
+  exprs[getDimension()] =
+      getReverse() && !ShapedType::isDynamic(size) ? size - 1 - step : step;
   space.operands.push_back(
       {AffineMap::get(type.getRank() + 1, 0, exprs, context),
        /*isMasked=*/true});
@@ -380,9 +384,12 @@ SmallVector<Value> CumulativeOp::buildLift(ElementBuilder &eb,
   using enum arith::CmpIPredicate;
   auto includes = getReverse() ? (getExclusive() ? sgt : sge)
                                : (getExclusive() ? slt : sle);
-  Value mask = ops::compare(eb, includes, reduced[0], parallel[getDimension()]);
-  SmallVector<Value> index(parallel);
-  index[getDimension()] = reduced[0];
+  SmallVector<Value> dims(parallel);
+  llvm::append_range(dims, reduced);
+  SmallVector<Value> index =
+      eb.apply(getIterationSpace().operands[0].map, dims);
+  Value mask = ops::compare(eb, includes, index[getDimension()],
+                            parallel[getDimension()]);
   Type element = ops::elementOf(getOperand());
   Value outside = ops::buildIdentity(eb, getKind(), element);
   return {eb.convert(reader.readMasked(0, index, mask, outside), element,

@@ -9,7 +9,7 @@ from typing import List, NamedTuple
 
 from . import _capi as c
 from ._dlpack import Borrowed, Output, is_numpy
-from ._graph import read_infos
+from ._graph import Graph, read_infos
 
 _TARGETS = ("auto", "cuda", "host", "emulator", "reference")
 
@@ -231,6 +231,13 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     like: an Executable of the same graph in other sizes (another batch), whose
     plan and kernels are taken; exact, fuse and compute_capability are its.
     """
+    for name, value, wanted in (("graph", graph, Graph),
+                                ("device", device, Device),
+                                ("like", like, Executable)):
+        if not isinstance(value, wanted) and (value is not None or
+                                              name == "graph"):
+            raise TypeError(f"{name}: expected a fusec.{wanted.__name__}, "
+                            f"found {type(value).__name__}")
     options = c.sized(c.CCompileOptions)
     options.device = device._handle.pointer if device else None
     options.target = _target_code(target)

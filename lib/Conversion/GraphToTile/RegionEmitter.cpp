@@ -193,6 +193,10 @@ Value RegionEmitter::load(Value argument, ValueRange index, Value other) {
   auto type = cast<RankedTensorType>(argument.getType());
   ElementBuilder eb = elements();
   Type storage = storageType(type.getElementType());
+  // There is nothing to read, whatever an index that folded to 0 says; nobody
+  // uses the value.
+  if (type.getNumElements() == 0)
+    return fromStorage(eb.zero(storage), type.getElementType());
   Value loadMask = mask && !isInside(index, type.getShape()) ? mask : Value();
   Value fallback = loadMask ? eb.zero(storage) : Value();
   Value loaded = tile::LoadOp::create(

@@ -123,3 +123,17 @@ func.func @lossy_casts(%x: tensor<2xf32>, %i: tensor<2xi16>, %e: tensor<2xf8E5M2
   %9 = graph.cast %8 : tensor<2xf32> -> tensor<2xf8E5M2>
   return %1, %3, %5, %7, %9 : tensor<2xf32>, tensor<2xi1>, tensor<2xi8>, tensor<2xf32>, tensor<2xf8E5M2>
 }
+
+// -----
+
+// A sum of f16 may stay in f32 until a cast rounds it.
+// CHECK-LABEL: func @rounding_casts
+// CHECK: graph.add
+// CHECK: graph.cast {{.*}} -> tensor<2xf32>
+// CHECK: graph.cast {{.*}} -> tensor<2xf16>
+func.func @rounding_casts(%a: tensor<2xf16>) -> tensor<2xf16> {
+  %0 = graph.add %a, %a : tensor<2xf16>
+  %1 = graph.cast %0 : tensor<2xf16> -> tensor<2xf32>
+  %2 = graph.cast %1 : tensor<2xf32> -> tensor<2xf16>
+  return %2 : tensor<2xf16>
+}

@@ -163,3 +163,14 @@ TEST(Row, ValuesOfEmptyRows) {
   })",
              {{1e-6, 0}, false, 1});
 }
+
+// Indices of reshaped empty tensors fold to 0: nothing may be read there.
+TEST(Row, ReshapedEmptyRows) {
+  checkGraph(R"(func.func @f(%x: tensor<0x24xf32>) -> (tensor<0xf32>, tensor<f32>) {
+    %n = graph.neg %x : tensor<0x24xf32>
+    %r = graph.reshape %n : tensor<0x24xf32> -> tensor<0xf32>
+    %m = graph.reduce max %r [0] : tensor<0xf32> -> tensor<f32>
+    return %r, %m : tensor<0xf32>, tensor<f32>
+  })",
+             {{0, 0}, false, 1});
+}

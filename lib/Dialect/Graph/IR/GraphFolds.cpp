@@ -175,10 +175,19 @@ static bool skipsMiddle(Type from, Type middle, Type to) {
   return !isa<Float8E5M2Type>(from) || from != to;
 }
 
+/// Whether a cast of `value` to its own type changes nothing whatever the mode:
+/// in `default` results of narrow floats may stay in f32, and a cast rounds.
+static bool isRounded(Value value) {
+  auto type = dyn_cast<FloatType>(
+      cast<RankedTensorType>(value.getType()).getElementType());
+  Operation *op = value.getDefiningOp();
+  return !type || type.getWidth() >= 32 || !op || isa<CastOp, ConstantOp>(op);
+}
+
 OpFoldResult CastOp::fold(FoldAdaptor) {
   Value operand = getOperand();
   if (operand.getType() == getType())
-    return operand;
+    return isRounded(operand) ? operand : Value();
   auto inner = operand.getDefiningOp<CastOp>();
   if (!inner)
     return {};
@@ -187,7 +196,7 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
                    getType().getElementType()))
     return {};
   if (inner.getOperand().getType() == getType())
-    return inner.getOperand();
+    return isRounded(inner.getOperand()) ? inner.getOperand() : Value();
   getOperandMutable().assign(inner.getOperand());
   return getResult();
 }

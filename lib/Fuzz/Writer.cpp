@@ -125,7 +125,7 @@ Value Writer::anyReal() {
 }
 
 Value Writer::cast(Value value, DType dtype) {
-  if (dtypeOf(value) == dtype)
+  if (!value || dtypeOf(value) == dtype)
     return value;
   return op<graph::CastOp>(tensor(shapeOf(value), dtype), value,
                            builder.getBoolAttr(rng.chance(3, 4)));
@@ -133,6 +133,8 @@ Value Writer::cast(Value value, DType dtype) {
 
 Value Writer::broadcast(Value value, ArrayRef<int64_t> shape,
                         ArrayRef<int64_t> dims) {
+  if (!value)
+    return {};
   return op<graph::BroadcastOp>(tensor(shape, dtypeOf(value)), value,
                                 builder.getDenseI64ArrayAttr(dims));
 }

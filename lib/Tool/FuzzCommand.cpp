@@ -88,12 +88,19 @@ static void runSeeds(const Settings &settings, uint64_t first, uint64_t end,
     os << "way " << llvm::toString(std::move(error)) << '\n';
     return;
   }
-  for (uint64_t seed = first; seed < end; ++seed)
-    os << toLine(seed, fuzz::runCase(seed, isOptimized(seed) ? optimized : fast,
-                                     [&](StringRef way) {
-                                       os << ("way " + way + "\n").str();
-                                     }))
-              .append("\n");
+  for (uint64_t seed = first; seed < end; ++seed) {
+    fuzz::CaseReport report = fuzz::runCase(
+        seed, isOptimized(seed) ? optimized : fast,
+        [&](StringRef way) { os << ("way " + way + "\n").str(); });
+    os << toLine(seed, report).append("\n");
+    // After a kernel's fault CUDA refuses everything in this process.
+    if (llvm::any_of(report.ways, [](const fuzz::WayReport &way) {
+          return way.judgement.outcome == verify::Outcome::Failed;
+        })) {
+      os << "rest\n";
+      return;
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,6 +113,8 @@ struct Worker {
   ChildProcess child;
   uint64_t next, end;
   std::string way = "";
+  /// It left [next, end) to another child.
+  bool leaves = false;
   Clock::time_point heard = Clock::now();
 };
 
@@ -173,6 +182,8 @@ bool Fuzzer::hear(Worker &worker, StringRef line) {
     worker.way = line.str();
     return true;
   }
+  if (line == "rest")
+    return worker.leaves = true;
   auto news = tally.add(line);
   if (!news)
     return false;
@@ -195,7 +206,8 @@ bool Fuzzer::listen(Worker &worker, double seconds) {
   bool hangs = settings.limit > 0 && since(worker.heard) > settings.limit;
   if (event == ChildProcess::Event::Timeout && !hangs)
     return true;
-  if (event == ChildProcess::Event::End && worker.next == worker.end)
+  if (event == ChildProcess::Event::End &&
+      (worker.leaves || worker.next == worker.end))
     return false;
   Finding finding{worker.next, "hang", worker.way, ""};
   if (event == ChildProcess::Event::Timeout) {
@@ -235,7 +247,8 @@ llvm::Error Fuzzer::run() {
         ++it;
         continue;
       }
-      uint64_t first = it->next + 1, end = it->end;
+      // A seed at which a child died is done.
+      uint64_t first = it->next + (it->leaves ? 0 : 1), end = it->end;
       it = workers.erase(it);
       if (first < end)
         if (llvm::Error error = start(first, end))

@@ -37,6 +37,13 @@ static int64_t vectorSize(ArrayRef<int64_t> sizes, int64_t bytes, bool hasLoops,
   return vector;
 }
 
+/// Whether `operand` is an input of half the spine's elements or more.
+static bool isLargeInput(Value operand, int64_t total) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  return isa<BlockArgument>(operand) && type.hasStaticShape() &&
+         type.getNumElements() * 2 >= total;
+}
+
 /// True if everything of full size is read and written at the spine's own
 /// index: consecutive in memory whatever its sizes.
 static bool isFlatStream(const analysis::RegionForm &form, int64_t total) {
@@ -44,8 +51,7 @@ static bool isFlatStream(const analysis::RegionForm &form, int64_t total) {
     auto placed = form.placements.find(op);
     for (Value operand : op->getOperands()) {
       auto type = cast<RankedTensorType>(operand.getType());
-      if (!isa<BlockArgument>(operand) || !type.hasStaticShape() ||
-          type.getNumElements() * 2 < total)
+      if (!isLargeInput(operand, total))
         continue;
       if (type.getNumElements() != total || placed == form.placements.end() ||
           !isa<graph::FusibleOpInterface>(op) ||
@@ -69,8 +75,7 @@ static int64_t bytesRead(const analysis::RegionForm &form, int64_t total) {
     auto placed = form.placements.find(op);
     for (Value operand : op->getOperands()) {
       auto type = cast<RankedTensorType>(operand.getType());
-      if (!isa<BlockArgument>(operand) || !type.hasStaticShape() ||
-          type.getNumElements() * 2 < total)
+      if (!isLargeInput(operand, total))
         continue;
       int64_t reads = placed == form.placements.end()
                           ? 1

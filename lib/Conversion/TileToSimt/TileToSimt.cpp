@@ -328,6 +328,8 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
 
 LogicalResult KernelLowering::lowerHole(Region &from, Region &to) {
   OpBuilder::InsertionGuard guard(code.builder);
+  // Constants are shared between holes, their arrays are not.
+  auto outside = code.arrays;
   Block &block = to.emplaceBlock();
   for (BlockArgument arg : from.getArguments()) {
     if (!isTile(arg)) {
@@ -355,6 +357,7 @@ LogicalResult KernelLowering::lowerHole(Region &from, Region &to) {
     });
   }
   simt::YieldOp::create(code.builder, end->getLoc(), results);
+  code.arrays = std::move(outside);
   return success();
 }
 

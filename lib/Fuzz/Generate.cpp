@@ -57,9 +57,8 @@ static SmallVector<Value> chooseOutputs(Writer &w) {
   return outputs;
 }
 
-/// Removes what no output needs, arguments too.
-static void removeUnused(func::FuncOp function,
-                         std::vector<HostTensor> &inputs) {
+void fuzz::removeUnused(func::FuncOp function,
+                        std::vector<HostTensor> &inputs) {
   Block &body = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())

@@ -33,14 +33,7 @@ SmallVector<Operation *> reduce::opsOf(const Case &subject) {
 bool reduce::tidy(Case &subject) {
   Block &body = bodyOf(subject);
   func::FuncOp function = subject.model.function();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
-      op.erase();
-  for (unsigned i = body.getNumArguments(); i-- > 0;)
-    if (body.getArgument(i).use_empty()) {
-      body.eraseArgument(i);
-      subject.inputs.erase(subject.inputs.begin() + i);
-    }
+  fuzz::removeUnused(function, subject.inputs);
   // Attributes of arguments and results speak of those that were.
   function.setArgAttrsAttr(ArrayAttr());
   function.setResAttrsAttr(ArrayAttr());

@@ -23,6 +23,11 @@ struct Case {
 /// means a fault of the generator.
 llvm::Expected<Case> generate(uint64_t seed);
 
+/// Removes the ops of `function` that no output needs, and arguments that
+/// nothing reads with their elements of `inputs`. The function's type is left
+/// as it was.
+void removeUnused(mlir::func::FuncOp function, std::vector<HostTensor> &inputs);
+
 /// A copy in a context of its own.
 llvm::Expected<Case> clone(const Case &original);
 

@@ -73,6 +73,13 @@ FUSEC_DEVICE T useMath(T x, T y) {
   return m_isnan(r) ? x : r;
 }
 
+/// What is approximated where `default` allows it.
+FUSEC_DEVICE f32 useNear(f32 x, f32 y) {
+  f32 r = m_exp_near(x) + m_exp_part(x) + m_sqrt_near(x) + m_erfc_near(x);
+  r += m_div_near(x, y) + m_div_by_sum(x, y) + m_div_bounded(x, y);
+  return r + m_erfc(x);
+}
+
 FUSEC_KERNEL(k_numbers, 64)
 (const f64 *i0, f64 *o0, const f32 *i1, f32 *o1, const f16 *i2, f16 *o2,
  const bf16 *i3, bf16 *o3, const f8e4m3 *i4, f8e4m3 *o4, const f8e5m2 *i5,
@@ -100,6 +107,8 @@ FUSEC_KERNEL(k_numbers, 64)
   st1(o14, i, from_f32<f32>(to_f32(ld1(i14, i))) != 0.0f);
   st1(o0, i, useMath(ld1(i0, i), ld1(i0, i + 1)));
   st1(o1, i, useMath(ld1(i1, i), ld1(i1, i + 1)));
+  st1(o1, i, useNear(ld1(i1, i), ld1(i1, i + 1)));
+  st1(o0, i, m_erfc(ld1(i0, i)) + m_div_bounded(ld1(i0, i), ld1(i0, i + 1)));
   st1(o11, i, i_mulhi(ld1(i11, i), 3u) + as_u32(as_f32(ld1(i11, i))));
   st1(o10, i, i_mulhi(ld1(i10, i), 3ull) + as_u64(as_f64(ld1(i10, i))));
 }
@@ -128,6 +137,11 @@ FUSEC_KERNEL(k_machine, 128)
   mma_f16(d, a, b);
   mma_bf16(d, a, b);
   mma_tf32(d, a, b);
+  i32 sums[4] = {};
+  mma_i8(sums, a, b);
+  mma_i8u8(sums, a, b);
+  mma_u8i8(sums, a, b);
+  mma_u8(sums, a, b);
   f16 h0, h1;
   bf16 g0, g1;
   unpack2(a[0], h0, h1);

@@ -8,7 +8,7 @@ using namespace fusec::cuda;
 namespace {
 
 constexpr GemmKind kKinds[] = {GemmKind::F16, GemmKind::BF16, GemmKind::TF32,
-                               GemmKind::F32, GemmKind::I8, GemmKind::U8I8};
+                               GemmKind::F32, GemmKind::I8,   GemmKind::U8I8};
 constexpr GemmSupply kSupplies[] = {GemmSupply::Computed, GemmSupply::Groups,
                                     GemmSupply::Boxes};
 

@@ -4,13 +4,9 @@
 // As SkeletonTest.cpp, for sums of products of 8-bit integers: every one must
 // be equal modulo 2^32. Padding is 85, so that a read past an extent shows.
 //===----------------------------------------------------------------------===//
+#include "SkeletonModule.h"
 #include "TensorMap.h"
-#include "fusec/Embedded/GemmSkeleton.h"
-#include "fusec/Embedded/SkeletonTestHoles.h"
-#include "fusec/Runtime/Emulator/EmulatorModule.h"
-#include "gtest/gtest.h"
 
-#include <map>
 #include <random>
 
 using namespace fusec;
@@ -109,26 +105,6 @@ const KernelCase kCases[] = {
      {Access::Computed, true, 8}},
 };
 
-/// The kernel's module, compiled once a process.
-const EmulatorModule *module(const KernelCase &c) {
-  static std::map<std::string, std::unique_ptr<EmulatorModule>> made;
-  auto [it, isNew] = made.try_emplace(c.name);
-  if (!isNew)
-    return it->second.get();
-  EmulatorCompileOptions options;
-  options.preamble =
-      std::string(embedded::kGemmSkeleton) + embedded::kSkeletonTestHoles;
-  options.sm90 = c.isWarpgroup();
-  std::string text = c.text();
-  auto result =
-      EmulatorModule::compile({EmulatorKernel{c.name, text}}, options);
-  if (result)
-    it->second = std::move(*result);
-  else
-    ADD_FAILURE() << llvm::toString(result.takeError());
-  return it->second.get();
-}
-
 /// An operand [batch, outer, k] in the order of its side.
 struct Operand {
   int32_t strides[3];
@@ -193,7 +169,8 @@ void IntegerSkeleton::check(int m, int n, int k, int batch) {
   Operand a(c.a, c.isUnsigned(true), m, k, batch, random);
   Operand b(c.b, c.isUnsigned(false), n, k, batch, random);
   std::vector<int32_t> out(size_t(batch) * m * n);
-  const EmulatorModule *loaded = module(c);
+  const EmulatorModule *loaded =
+      test::skeletonModule(c.name, c.text(), c.isWarpgroup());
   ASSERT_NE(loaded, nullptr);
   EmulatorMemory memory;
   auto add = [&](void *data, size_t bytes, const char *name, bool output) {

@@ -6,16 +6,12 @@
 // past an extent shows; outputs count as unwritten until the kernel writes
 // them.
 //===----------------------------------------------------------------------===//
+#include "SkeletonModule.h"
 #include "TensorMap.h"
-#include "fusec/Embedded/GemmSkeleton.h"
-#include "fusec/Embedded/SkeletonTestHoles.h"
-#include "fusec/Runtime/Emulator/EmulatorModule.h"
 #include "fusec/Support/Numeric.h"
-#include "gtest/gtest.h"
 
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <random>
 
 using namespace fusec;
@@ -160,26 +156,6 @@ const KernelCase kCases[] = {
      computedOuter(1), 8},
 };
 
-/// The kernel's module, compiled once a process.
-const EmulatorModule *module(const KernelCase &c) {
-  static std::map<std::string, std::unique_ptr<EmulatorModule>> made;
-  auto [it, isNew] = made.try_emplace(c.name);
-  if (!isNew)
-    return it->second.get();
-  EmulatorCompileOptions options;
-  options.preamble =
-      std::string(embedded::kGemmSkeleton) + embedded::kSkeletonTestHoles;
-  std::string text = c.text();
-  options.sm90 = c.isWarpgroup();
-  auto result =
-      EmulatorModule::compile({EmulatorKernel{c.name, text}}, options);
-  if (result)
-    it->second = std::move(*result);
-  else
-    ADD_FAILURE() << llvm::toString(result.takeError());
-  return it->second.get();
-}
-
 //===-- Data --------------------------------------------------------------===//
 
 struct Shape {
@@ -259,7 +235,8 @@ struct Problem {
   }
 
   void run() {
-    const EmulatorModule *loaded = module(c);
+    const EmulatorModule *loaded =
+        test::skeletonModule(c.name, c.text(), c.isWarpgroup());
     ASSERT_NE(loaded, nullptr);
     EmulatorMemory memory;
     auto add = [&](void *data, size_t bytes, const char *name, bool output) {

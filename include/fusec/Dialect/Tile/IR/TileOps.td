@@ -200,7 +200,8 @@ def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {
   let summary = "a tensor-core or FMA main loop with typed holes";
   let description = [{
     A skeleton (docs/skeleton-contraction.md) computes
-    acc[b, m, n] = sum over k of A(b, m, k) * B(b, k, n) with f32 accumulators.
+    acc[b, m, n] = sum over k of A(b, m, k) * B(b, k, n), added in f32, of
+    8-bit integers in i32 modulo 2^32.
     Holes are regions whose tiles have register-only layouts:
     - `lhs` (b, m, k : index) and `rhs` (b, n, k : index). With a base buffer the
       operand is copied in 16-byte groups and the hole yields tiles of one
@@ -208,7 +209,7 @@ def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {
       Without, it yields `vector` operand elements of `elementType`: from k on,
       or from m (n) on if `outer` is set; that index is a multiple of `vector`.
       Coordinates past the extents are asked for and read as zero.
-    - `epilogue` (b, m, n : index, acc : tile of 8 f32) stores the results of
+    - `epilogue` (b, m, n : index, acc : tile of 8 sums) stores the results of
       columns n .. n + 7 itself; n is a multiple of 8 and inside, the others may
       be past the end.
     `config` are the fields of fusec::cuda::GemmConfig. `lhsMatrix` and

@@ -5,8 +5,9 @@ An error of an element is compared with `bound * (|expected| + rms)`: rms is
 the root of the mean square of the expected values, so that sums that cancel are
 held to the size of their neighbours. Kinds: "close" (a few roundings of the
 output's type), "loose" (means and sums in f32 before it), "sum" (long sums),
-"step" (integers, one step apart at most), "index:N" (indices into input N,
-right if what they point at is equal).
+"tf32" (products of rounded operands), "squares" (sums of squares of results of
+half precision), "equal" (integers), "step" (integers, one step apart at most),
+"index:N" (indices into input N, right if what they point at is equal).
 """
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy as np
 # f32 arithmetic inside.
 _BOUNDS = {"f64": 1e-12, "f32": 4e-6, "f16": 1.1e-3, "bf16": 8e-3,
            "f8e4m3": 0.126, "f8e5m2": 0.25}
-_FACTORS = {"close": (1, 0), "loose": (1, 2e-5), "sum": (1, 1e-4)}
+_FACTORS = {"close": (1, 0), "loose": (1, 2e-5), "sum": (1, 1e-4),
+            "tf32": (1, 3e-3), "squares": (1, 1e-3)}
 _COUNT = 48
 
 
@@ -55,6 +57,8 @@ def _compare(name, kind, dtype, got, want, source):
     rms = float(np.sqrt(np.mean(want * want)))
     if kind == "step":
         bound = np.ones_like(want)
+    elif kind == "equal":
+        bound = np.zeros_like(want)
     else:
         factor, slack = _FACTORS[kind]
         bound = (_BOUNDS[dtype] * factor + slack) * (np.abs(want) + rms)

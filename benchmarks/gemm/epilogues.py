@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products with what stands before and behind them in networks."""
+
+from .case import In, Product, Sample, add, size
+
+
+def _gelu_tanh(F, x):
+    return 0.5 * x * (1 + F.tanh(0.7978845608028654 * (x + 0.044715 * x ** 3)))
+
+
+def bias_gelu(m, n, k, dtype="bf16"):
+    """tanh GELU of x . w + bias."""
+    def graph(b, x, w, bias):
+        return {"y": b.gelu_tanh(b.matmul(x, w) + bias)}
+
+    def formula(F, x, w, bias):
+        return _gelu_tanh(F, x @ w + bias),
+
+    def native(torch, x, w, bias):
+        return torch.nn.functional.gelu(torch.addmm(bias, x, w),
+                                        approximate="tanh")
+
+    def fused(torch, x, w, bias):
+        return torch._addmm_activation(bias, x, w, use_gelu=True)
+    return Product([In("x", dtype, (m, k)), In("w", dtype, (k, n), scale=k ** -0.5),
+                    In("bias", dtype, (n,))], graph, formula,
+                   size(dtype, m, k) + size(dtype, k, n) + size(dtype, m + 1, n),
+                   [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
+                   natives=[("addmm, gelu", native), ("cublasLt", fused)])
+
+
+def gelu_fp8(m, n, k):
+    """erf GELU of x . w + bias, divided by a scale, in float8."""
+    def graph(b, x, w, bias, scale):
+        y = b.gelu(b.matmul(x, w) + bias)
+        return {"y": b.cast(b.cast(y, "f32") / scale, "f8e4m3")}
+
+    def formula(F, x, w, bias, scale):
+        return F.gelu(x @ w + bias) / scale,
+
+    def native(torch, x, w, bias, scale):
+        y = torch.nn.functional.gelu(torch.addmm(bias, x, w))
+        return (y / scale).to(torch.float8_e4m3fn)
+    return Product([In("x", "bf16", (m, k)), In("w", "bf16", (k, n), scale=k ** -0.5),
+                    In("bias", "bf16", (n,)),
+                    In("scale", "f32", (), "near", 0.05)], graph, formula,
+                   size("bf16", m, k) + size("bf16", k, n) + m * n,
+                   [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
+                   natives=[("addmm, gelu, cast", native)])
+
+
+def residual_squares(m, n, k):
+    """y = x . w + r, and the sum of the squares of each row of y."""
+    def graph(b, x, w, r):
+        y = b.matmul(x, w) + r
+        wide = b.cast(y, "f32")
+        return {"y": y, "s": b.sum(wide * wide, 1)}
+
+    def formula(F, x, w, r):
+        y = x @ w + r
+        return y, F.sum(y * y, (1,))
+
+    def native(torch, x, w, r):
+        y = torch.addmm(r, x, w)
+        return y, y.float().square().sum(1)
+    return Product([In("x", "bf16", (m, k)), In("w", "bf16", (k, n), scale=k ** -0.5),
+                    In("r", "bf16", (m, n))], graph, formula,
+                   size("bf16", m, k) + size("bf16", k, n)
+                   + size("bf16", 2 * m, n) + 4 * m,
+                   [Sample([0, 1], {0: 0, 2: 0})], {0: "loose", 1: "squares"},
+                   flops=2 * m * n * k, natives=[("addmm, square, sum", native)])
+
+
+def gated(m, n, k, turned=False, kind="silu"):
+    """silu(x . gate) * (x . up), or with the erf GELU. `turned`: weights are
+    [n, k]."""
+    def graph(b, x, g, u):
+        if turned:
+            g, u = b.transpose(g, [1, 0]), b.transpose(u, [1, 0])
+        return {"y": getattr(b, kind)(b.matmul(x, g)) * b.matmul(x, u)}
+
+    def formula(F, x, g, u):
+        if turned:
+            g, u = g.swapaxes(0, 1), u.swapaxes(0, 1)
+        return getattr(F, kind)(x @ g) * (x @ u),
+
+    def native(torch, x, g, u):
+        if turned:
+            g, u = g.t(), u.t()
+        f = getattr(torch.nn.functional, kind)
+        return f(x @ g) * (x @ u)
+    w = (n, k) if turned else (k, n)
+    return Product([In("x", "bf16", (m, k)), In("gate", "bf16", w, scale=k ** -0.5),
+                    In("up", "bf16", w, scale=k ** -0.5)], graph, formula,
+                   size("bf16", m, k) + 2 * size("bf16", k, n)
+                   + size("bf16", m, n),
+                   [Sample([0], {0: 0})], {0: "loose"}, flops=4 * m * n * k,
+                   natives=[("two products", native)])
+
+
+def norm_product(m, n, k):
+    """RMS norm with weights, then a product."""
+    def graph(b, x, gamma, w):
+        return {"y": b.matmul(b.rms_norm(x, gamma), w)}
+
+    def formula(F, x, gamma, w):
+        return F.rms_norm(x, gamma) @ w,
+
+    def native(torch, x, gamma, w):
+        return torch.nn.functional.rms_norm(x, gamma.shape, gamma, 1e-5) @ w
+    return Product([In("x", "bf16", (m, k)), In("gamma", "bf16", (k,), "near"),
+                    In("w", "bf16", (k, n), scale=k ** -0.5)], graph, formula,
+                   size("bf16", m, k) + size("bf16", k, n) + size("bf16", m, n),
+                   [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
+                   natives=[("rms_norm, matmul", native)])
+
+
+_SMALL = dict(m=67, n=136, k=96)
+add("gelu-8192x8192x4096", bias_gelu, dict(m=8192, n=8192, k=4096), _SMALL, 1.1)
+add("gelu-fp8-8192x8192x4096", gelu_fp8, dict(m=8192, n=8192, k=4096), _SMALL,
+    1.2)
+add("residual-squares-8192x4096x4096", residual_squares,
+    dict(m=8192, n=4096, k=4096), _SMALL, 1.1)
+add("swiglu-4096x11008x4096", gated, dict(m=4096, n=11008, k=4096), _SMALL, 1.04)
+add("swiglu-4096x11008x4096-tb", gated,
+    dict(m=4096, n=11008, k=4096, turned=True), _SMALL, 1.04)
+add("geglu-4096x11008x4096", gated,
+    dict(m=4096, n=11008, k=4096, kind="gelu"), _SMALL, 1.04)
+add("rmsnorm-8192x4096x4096", norm_product, dict(m=8192, n=4096, k=4096),
+    _SMALL, 1.05)

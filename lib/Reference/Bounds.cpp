@@ -42,7 +42,7 @@ void Box::settle() {
   if (!hasEnds || low.whole != high.whole)
     return;
   for (size_t i = 0; i < low.real.size(); ++i)
-    if (low.real[i] < high.real[i])
+    if (low.real[i] < high.real[i] || at(i).isZeroOfEitherSign())
       return;
   for (size_t i = 0; i < low.real.size(); ++i)
     if (middle.real[i] != low.real[i]) // The sign of a zero is the middle's.
@@ -65,7 +65,7 @@ void Box::setAllUnknown() {
 }
 
 Interval reference::widened(Interval value, double error) {
-  if (value.isNan() || value.isUnknown())
+  if (value.isNan() || value.isUnknown() || error == 0)
     return value;
   if (std::isnan(error) || std::isinf(error))
     return Interval::unknown();
@@ -73,7 +73,7 @@ Interval reference::widened(Interval value, double error) {
   if (value.low > 0)
     wide.low = std::max(wide.low, 0.0);
   if (value.high < 0)
-    wide.high = std::min(wide.high, 0.0);
+    wide.high = lesser(wide.high, -0.0);
   return wide;
 }
 
@@ -116,8 +116,13 @@ static void settleResult(Box &box, bool inner, bool isConstant) {
     double unit = isConstant ? std::ldexp(1.0, -int(precisionBits(dtype)))
                              : 2 * roundoff(DType::F64);
     box.spread();
-    for (int64_t i = 0, e = box.middle.elements(); i < e; ++i)
-      box.set(i, widened(box.at(i), unit * magnitude(box.at(i))));
+    for (int64_t i = 0, e = box.middle.elements(); i < e; ++i) {
+      double size = magnitude(box.at(i));
+      double error = unit * size;
+      if (size > 0 && size < 2 * leastNormal(DType::F64))
+        error = 2 * leastDenormal(DType::F64);
+      box.set(i, widened(box.at(i), error));
+    }
     span(compute);
     if (dtype != compute)
       span(dtype);

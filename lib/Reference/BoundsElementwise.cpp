@@ -103,6 +103,11 @@ static bool anyUnknown(Operands operands, int64_t i) {
                       [&](const Box *box) { return box->isUnknown(i); });
 }
 
+/// The sign of a zero counts.
+static bool isOneValue(Interval x) {
+  return (x.isPoint() && !x.isZeroOfEitherSign()) || x.isNan();
+}
+
 /// The hull of the samples of element `i`; unknown if some are NaN.
 static Interval hull(const Samples &samples, int64_t i) {
   double middle = samples.middle.real[i];
@@ -111,8 +116,8 @@ static Interval hull(const Samples &samples, int64_t i) {
     double x = corner.real[i];
     if (std::isnan(x) != std::isnan(middle))
       return Interval::unknown();
-    result.low = std::min(result.low, x);
-    result.high = std::max(result.high, x);
+    result.low = lesser(result.low, x);
+    result.high = greater(result.high, x);
   }
   return result;
 }
@@ -131,9 +136,8 @@ static Box boxOf(Samples samples, Operands operands, double units,
   for (int64_t i = 0, e = box.middle.elements(); i < e; ++i) {
     bool exact = llvm::all_of(operands, [&](const Box *operand) {
       return operand->isExact() ||
-             (operand->middle.isReal()
-                  ? operand->at(i).isPoint() || operand->at(i).isNan()
-                  : !operand->isUnknown(i));
+             (operand->middle.isReal() ? isOneValue(operand->at(i))
+                                       : !operand->isUnknown(i));
     });
     if (anyUnknown(operands, i) || (!exact && refuse && refuse(i))) {
       box.setUnknown(i);
@@ -201,9 +205,13 @@ static bool crossesPole(ArrayRef<Interval> at) {
   return !(period(at[0].low) == period(at[0].high));
 }
 /// x^y is monotone in both for x > 0, and for a whole positive y monotone or
-/// even in x.
+/// even in x. 1 to the power of NaN is 1, and so is NaN to the power of 0.
 static bool isWildPower(ArrayRef<Interval> at) {
   Interval x = at[0], y = at[1];
+  if (y.low == 0 && y.high == 0)
+    return false;
+  if (x.isNan() || y.isNan())
+    return x.contains(1) || y.contains(0);
   return !(x.low > 0) &&
          !(y.isPoint() && y.low > 0 && y.low == std::floor(y.low));
 }
@@ -231,8 +239,13 @@ static Results waveRule(Operation *op, Operands operands, BoxContext &context) {
   Box box = boxOf(std::move(samples), operands, kMathUnits);
   for (int64_t i = 0, e = box.middle.elements(); i < e; ++i) {
     Interval x = operands[0]->at(i);
-    if (x.isPoint() || x.isNan() || box.isUnknown(i))
+    if (isOneValue(x) || box.isUnknown(i))
       continue;
+    if (x.isZeroOfEitherSign()) {
+      if (box.middle.real[i] == 0)
+        box.set(i, x);
+      continue;
+    }
     double m = operands[0]->middle.real[i], y = box.middle.real[i];
     double slack = kMathUnits * 2 * roundoff(computeType(box.middle.dtype));
     double off = std::max(m - x.low, x.high - m) + slack;
@@ -258,7 +271,7 @@ static Results compareRule(Operation *op, Operands operands,
     if (!isEquality || !operands[0]->middle.isReal())
       return false;
     Interval a = operands[0]->at(i), b = operands[1]->at(i);
-    return a.low <= b.high && b.low <= a.high;
+    return a.low <= b.high && b.low <= a.high && !(a.isPoint() && b.isPoint());
   };
   return single(boxOf(std::move(*samples), operands, 0, meet));
 }
@@ -270,7 +283,7 @@ static Results castRule(Operation *op, Operands operands, BoxContext &context) {
   bool toBool = samples->middle.dtype == DType::Bool;
   auto isSplit = [&](int64_t i) {
     return toBool && operands[0]->middle.isReal() &&
-           operands[0]->at(i).contains(0);
+           operands[0]->at(i).contains(0) && !operands[0]->at(i).isPoint();
   };
   return single(boxOf(std::move(*samples), operands, 0, isSplit));
 }
@@ -313,7 +326,7 @@ static Results selectRule(Operation *op, Operands operands,
     else if (a.isNan() || b.isNan())
       box.setUnknown(i);
     else
-      box.set(i, {std::min(a.low, b.low), std::max(a.high, b.high)});
+      box.set(i, {lesser(a.low, b.low), greater(a.high, b.high)});
   }
   return single(std::move(box));
 }
@@ -328,10 +341,12 @@ void reference::registerElementwiseBounds(BoundRegistry &registry) {
                IsNanOp, IsInfOp, AddOp, SubOp, MulOp, MaxOp, MinOp, AndOp, OrOp,
                XorOp, ShlOp, ShrOp, ClampOp>(monotoneRule<0>);
   registry.add<AbsOp>(monotoneRule<0, true>);
-  registry.add<CbrtOp, ExpOp, Exp2Op, Expm1Op, LogOp, Log2Op, Log1pOp, AsinOp,
-               AcosOp, AtanOp, SinhOp, TanhOp, AsinhOp, AcoshOp, AtanhOp, ErfOp,
-               LogisticOp>(monotoneRule<1>);
-  registry.add<CoshOp>(monotoneRule<1, true>);
+  registry.add<CbrtOp, ExpOp, Exp2Op, Expm1Op, LogOp, Log2Op, Log1pOp, AtanOp,
+               SinhOp, TanhOp, AsinhOp, AcoshOp, ErfOp, LogisticOp>(
+      monotoneRule<1>);
+  // Both ends of an interval may lie outside of what these are defined on, and
+  // a part of it within.
+  registry.add<CoshOp, AsinOp, AcosOp, AtanhOp>(monotoneRule<1, true>);
   registry.add<SinOp, CosOp>(waveRule);
   registry.add<TanOp>(guardedRule<1, false, crossesPole>);
   registry.add<RsqrtOp>(guardedRule<1, false, hasZero>);

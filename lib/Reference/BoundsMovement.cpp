@@ -143,10 +143,15 @@ static Results scatterRule(Operation *op, Operands operands,
     if (!(most->real[i] <= largestFinite(compute)) ||
         (!isSum && !(least->real[i] >= leastNormal(compute))))
       box.setUnknown(i);
-    else
-      box.set(i, widened(box.at(i),
-                         n * 2 * roundoff(compute) *
-                             (isSum ? most->real[i] : magnitude(box.at(i)))));
+    else if (double size = magnitude(box.at(i)); !isSum)
+      box.set(i, widened(box.at(i), n * 2 * roundoff(compute) * size));
+    else {
+      double error = n * 2 * roundoff(compute) * most->real[i];
+      Interval x = box.at(i);
+      // Where terms cancel, an error may turn the sign.
+      box.set(i, most->real[i] > size ? Interval{x.low - error, x.high + error}
+                                      : widened(x, error));
+    }
   }
   return single(std::move(box));
 }

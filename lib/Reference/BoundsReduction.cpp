@@ -14,6 +14,7 @@
 #include "Combine.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/IR/AffineExpr.h"
+#include <array>
 
 using namespace mlir;
 using namespace fusec;
@@ -211,11 +212,13 @@ public:
     unknown |= x.isUnknown();
     if (nan || unknown)
       return;
-    auto [a, b] =
-        std::minmax({low * x.low, low * x.high, high * x.low, high * x.high});
-    unknown |= std::isnan(a) || std::isnan(b);
-    low = a;
-    high = b;
+    std::array ends = {low * x.low, low * x.high, high * x.low, high * x.high};
+    low = high = ends[0];
+    for (double end : ends) {
+      unknown |= std::isnan(end);
+      low = lesser(low, end);
+      high = greater(high, end);
+    }
     double size = magnitude(x);
     double least =
         x.contains(0) ? 0 : std::min(std::fabs(x.low), std::fabs(x.high));

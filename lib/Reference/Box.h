@@ -12,8 +12,17 @@
 
 namespace fusec::reference {
 
+/// The smaller and the larger of two numbers, -0 below +0.
+inline double lesser(double a, double b) {
+  return a < b || (a == b && std::signbit(a)) ? a : b;
+}
+inline double greater(double a, double b) {
+  return a > b || (a == b && !std::signbit(a)) ? a : b;
+}
+
 /// An interval of floats: a proper one (low <= high), NaN for certain (both
-/// NaN), or unknown (-inf, +inf), which is anything with NaN.
+/// NaN), or unknown (-inf, +inf), which is anything with NaN. Ends that are
+/// zeros of different sign: a zero of either sign.
 struct Interval {
   double low = 0, high = 0;
 
@@ -22,6 +31,9 @@ struct Interval {
   bool isUnknown() const { return low == -HUGE_VAL && high == HUGE_VAL; }
   bool isNan() const { return std::isnan(low); }
   bool isPoint() const { return low == high; }
+  bool isZeroOfEitherSign() const {
+    return low == 0 && high == 0 && std::signbit(low) != std::signbit(high);
+  }
   bool contains(double x) const { return low <= x && x <= high; }
 };
 

@@ -59,8 +59,12 @@ static Results geluKernel(Operation *op, Operands operands, Context &context) {
 }
 
 static Results siluKernel(Operation *op, Operands operands, Context &context) {
-  return mapReals(op, *operands[0], context,
-                  [](double v) { return v * (1 / (1 + std::exp(-v))); });
+  // exp of a large positive number would overflow where the result does not
+  // vanish yet.
+  return mapReals(op, *operands[0], context, [](double v) {
+    double power = std::exp(-std::fabs(v));
+    return v * ((v >= 0 ? 1 : power) / (1 + power));
+  });
 }
 
 static Results softplusKernel(Operation *op, Operands operands,

@@ -196,6 +196,114 @@ TEST(Bounds, HalfMayBeRoundedBetweenOpsOrNot) {
   EXPECT_EQ(b[1].high[1], kInf);
 }
 
+/// Bounds of the results of a function on f32 vectors.
+static std::vector<Bounds>
+boundsOfBody(llvm::StringRef body, llvm::StringRef results, int count,
+             std::vector<std::vector<double>> arguments) {
+  int64_t size = arguments[0].size();
+  std::string type = typeText(DType::F32, {size}), types, names;
+  std::vector<HostTensor> tensors;
+  for (auto [i, values] : llvm::enumerate(arguments)) {
+    names += (i ? ", %" : "%") + std::string(1, char('x' + i)) + ": " + type;
+    tensors.push_back(reals(DType::F32, {size}, values));
+  }
+  for (int i = 0; i < count; ++i)
+    types += (i ? ", " : "") + type;
+  std::string text = "func.func @f(" + names + ") -> (" + types + ") {\n";
+  llvm::SmallVector<llvm::StringRef> lines;
+  body.split(lines, '\n', -1, false);
+  for (llvm::StringRef line : lines)
+    text += (line + " : " + type + "\n").str();
+  Graph graph(text + "  return " + results.str() + " : " + types + "\n}\n");
+  return boundsOf(graph, tensors);
+}
+
+// Both ends of such an interval are outside of what the function is defined
+// on, its middle is within.
+TEST(Bounds, DomainsMayLieWithinAnInterval) {
+  // 1e8 + x - 1e8 is x, or anything up to 8 away from it.
+  auto b = boundsOfBody("%s = graph.add %x, %y\n%z = graph.sub %s, %y\n"
+                        "%t = graph.sin %x\n%u = graph.mul %t, %y\n"
+                        "%v = graph.sub %u, %u\n%a = graph.asin %v\n"
+                        "%b = graph.acos %v\n%c = graph.atanh %v",
+                        "%a, %b, %c", 3, {{1, 5}, {1e9, 1e9}});
+  ASSERT_EQ(b.size(), 3u);
+  for (const Bounds &one : b)
+    for (int i = 0; i < 2; ++i)
+      EXPECT_TRUE(one.isUnknown(i)) << one.low[i] << " " << one.high[i];
+}
+
+TEST(Bounds, PowersMayHideNan) {
+  // exp(-inf) + 1 is 1 for certain, exp(0) about 1.
+  auto b = boundsOfBody("%e = graph.exp %x\n%q = graph.add %e, %y\n"
+                        "%p = graph.pow %q, %z\n%l = graph.log %q\n"
+                        "%r = graph.pow %z, %l",
+                        "%p, %r", 2, {{-kInf, 0}, {1, 0}, {kNan, kNan}});
+  ASSERT_EQ(b.size(), 2u);
+  EXPECT_NEAR(b[0].low[0], 1, 1e-6);
+  EXPECT_TRUE(b[0].isUnknown(1));
+  EXPECT_NEAR(b[1].low[0], 1, 1e-6);
+  EXPECT_TRUE(b[1].isUnknown(1));
+  // e is neither 1 nor 0.
+  auto c = boundsOfBody("%e = graph.exp %x\n%p = graph.pow %e, %y\n"
+                        "%r = graph.pow %y, %e",
+                        "%p, %r", 2, {{1}, {kNan}});
+  EXPECT_TRUE(std::isnan(c[0].low[0]));
+  EXPECT_TRUE(std::isnan(c[1].low[0]));
+}
+
+TEST(Bounds, ZerosMayHaveEitherSign) {
+  // log(exp(0)) is about 0, at most +0 the way it is written here.
+  std::string zero = "%e = graph.exp %y\n%l = graph.log %e\n"
+                     "%m = graph.min %l, %y\n%z = graph.ceil %m\n";
+  auto b = boundsOfBody(zero + "%d = graph.div %x, %z\n"
+                               "%r = graph.rsqrt %z\n%s = graph.sin %z\n"
+                               "%i = graph.div %x, %s\n%n = graph.neg %z\n"
+                               "%j = graph.div %x, %n\n%a = graph.abs %z\n"
+                               "%k = graph.div %x, %a\n%c = graph.cos %z\n"
+                               "%p = graph.pow %x, %z",
+                        "%z, %d, %r, %i, %j, %k, %c, %p", 8, {{1}, {0}});
+  ASSERT_EQ(b.size(), 8u);
+  // The value is known, its sign is not.
+  EXPECT_EQ(b[0].low[0], 0);
+  EXPECT_EQ(b[0].high[0], 0);
+  for (int i = 1; i < 5; ++i)
+    EXPECT_TRUE(b[i].isUnknown(0)) << i;
+  EXPECT_EQ(b[5].low[0], kInf);
+  EXPECT_GT(b[6].low[0], 0.999);
+  EXPECT_NEAR(b[7].low[0], 1, 1e-6);
+  EXPECT_NEAR(b[7].high[0], 1, 1e-6);
+}
+
+TEST(Bounds, ScatteredSumsThatCancelMayTurnTheirSign) {
+  Graph graph({"tensor<1xf32>", "tensor<3x1xi32>", "tensor<3xf32>"},
+              "tensor<1xf32>",
+              "graph.scatter_nd add %0, %1, %2 : tensor<1xf32>, "
+              "tensor<3x1xi32>, tensor<3xf32>");
+  HostTensor places = reals(DType::I32, {3, 1}, {0, 0, 0});
+  Bounds b = boundsOf(graph, {reals(DType::F32, {1}, {0}), places.clone(),
+                              reals(DType::F32, {3}, {1e8, 1, -1e8})})[0];
+  EXPECT_LT(b.low[0], 0);
+  EXPECT_GT(b.high[0], 1);
+}
+
+TEST(Bounds, CompositesMayLoseDenormalsOfDoubles) {
+  Graph graph({"tensor<5xf64>"}, "tensor<5xf64>",
+              "graph.silu %0 : tensor<5xf64>");
+  HostTensor x = reals(DType::F64, {5}, {-716, -740, -0x1p-1074, 3e-310, -1e4});
+  Bounds b = boundsOf(graph, {x.clone()})[0];
+  HostTensor found = run(graph, {x.clone()})[0];
+  Deviation deviation = deviationOf(b, found);
+  EXPECT_TRUE(deviation.ok()) << deviation.first;
+  // -716 e^-716, and not the zero that 1 / (1 + e^716) makes of it.
+  EXPECT_LT(found.getF64(0), -1e-309);
+  found.setF64(0, 0);
+  EXPECT_FALSE(deviationOf(b, found).ok());
+  found.setF64(0, b.middle.getF64(0));
+  found.setF64(2, 0);
+  EXPECT_TRUE(deviationOf(b, found).ok());
+}
+
 TEST(Bounds, DeviationFindsWhatIsOutside) {
   Bounds b = boundsOf("graph.exp %0", {{1, 2, 3}});
   HostTensor found = b.middle.clone();

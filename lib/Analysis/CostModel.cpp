@@ -208,6 +208,19 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
     cost.launchTime += 1;
 }
 
+/// What a step of a chain takes beside its work, us: a barrier, and values that
+/// come from the L2.
+static constexpr double kStepMicroseconds = 0.3;
+
+CostEstimate CostModel::asStep(const CostEstimate &alone) const {
+  CostEstimate step = alone;
+  step.memoryTime =
+      (alone.readBytes + alone.writtenBytes) / kBytesPerMicrosecond;
+  step.instructionTime = alone.instructionTime * target.multiprocessors;
+  step.launchTime = kStepMicroseconds;
+  return step;
+}
+
 CostEstimate CostModel::estimate(FactTable &facts,
                                  const RegionForm &form) const {
   if (form.kind == KernelKind::Multi) {
@@ -218,6 +231,19 @@ CostEstimate CostModel::estimate(FactTable &facts,
                        sum.writtenBytes + one.writtenBytes,
                        sum.instructions + one.instructions,
                        sum.tensorFlops + one.tensorFlops);
+    }
+    return sum;
+  }
+  if (form.kind == KernelKind::Chain) {
+    CostEstimate sum;
+    sum.launchTime = target.launchMicroseconds;
+    for (const RegionForm &part : form.parts) {
+      CostEstimate step = asStep(estimate(facts, part));
+      sum.readBytes += step.readBytes;
+      sum.writtenBytes += step.writtenBytes;
+      sum.instructions += step.instructions;
+      sum.memoryTime += step.total() - step.launchTime;
+      sum.launchTime += step.launchTime;
     }
     return sum;
   }

@@ -25,6 +25,8 @@ llvm::StringRef analysis::name(KernelKind kind) {
     return "naive";
   case KernelKind::Multi:
     return "multi";
+  case KernelKind::Chain:
+    return "chain";
   }
   llvm_unreachable("covered switch");
 }
@@ -146,12 +148,12 @@ RegionVerdict analysis::analyzeRegion(FactTable &facts,
   return RegionBuilder(facts, ops, outputs, limits).run();
 }
 
-/// The regions of a launch side by side.
-static RegionVerdict analyzeParts(FactTable &facts,
+/// The regions of one launch.
+static RegionVerdict analyzeParts(FactTable &facts, KernelKind kind,
                                   ArrayRef<graph::FusionOp> parts,
                                   const RegionLimits &limits) {
   RegionForm multi;
-  multi.kind = KernelKind::Multi;
+  multi.kind = kind;
   for (graph::FusionOp part : parts) {
     RegionVerdict verdict = analyzeFusion(facts, part, limits);
     if (!verdict)
@@ -166,7 +168,9 @@ static RegionVerdict analyzeParts(FactTable &facts,
 RegionVerdict analysis::analyzeFusion(FactTable &facts, graph::FusionOp fusion,
                                       const RegionLimits &limits) {
   if (SmallVector<graph::FusionOp, 0> parts = fusion.getParts(); !parts.empty())
-    return analyzeParts(facts, parts, limits);
+    return analyzeParts(
+        facts, fusion.isChain() ? KernelKind::Chain : KernelKind::Multi, parts,
+        limits);
   Block &body = fusion.getBody().front();
   SmallVector<Operation *> ops;
   for (Operation &op : body.without_terminator())

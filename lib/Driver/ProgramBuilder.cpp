@@ -6,6 +6,8 @@
 #include "fusec/Reference/Attributes.h"
 
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 using namespace mlir;
 using namespace fusec;
@@ -164,14 +166,26 @@ void ProgramBuilder::addJointLaunch(ArrayRef<graph::FusionOp> fusions,
                                     uint32_t index) {
   using runtime::ScalarArg;
   runtime::TableArg table;
-  int64_t blocks = 0;
-  for (unsigned part : joint.order) {
-    table.fields.push_back(ScalarArg{blocks, 4});
+  auto add = [&](int64_t number) {
+    table.fields.push_back(ScalarArg{number, 4});
+  };
+  auto blocksOf = [&](unsigned part) {
     simt::KernelOp kernel = kernels[part];
-    int64_t grid = 1;
-    for (int64_t size : kernel.getGrid())
-      grid *= size;
-    blocks += grid;
+    return std::accumulate(kernel.getGrid().begin(), kernel.getGrid().end(),
+                           int64_t(1), std::multiplies<int64_t>());
+  };
+  int64_t blocks = 0;
+  if (joint.runs == cuda::JointOrder::Parallel) {
+    for (unsigned part : joint.order) {
+      add(blocks);
+      blocks += blocksOf(part);
+    }
+  } else {
+    blocks = 1;
+    for (unsigned part = 0; part < kernels.size(); ++part)
+      add(llvm::find(joint.order, part) - joint.order.begin());
+    for (unsigned part = 0; part < kernels.size(); ++part)
+      add(blocksOf(part));
   }
   for (unsigned part : joint.order) {
     simt::KernelOp kernel = kernels[part];

@@ -63,6 +63,23 @@ static void addPart(KernelSummary &sum, const KernelSummary &part,
       sum.cost.tensorFlops + part.cost.tensorFlops);
 }
 
+bool driver::isChain(ArrayRef<graph::FusionOp> fusions) {
+  return llvm::any_of(fusions, [&](graph::FusionOp fusion) {
+    return llvm::any_of(fusion.getInputs(), [&](Value input) {
+      return llvm::is_contained(fusions, input.getDefiningOp());
+    });
+  });
+}
+
+/// The kind of a launch of several regions.
+static analysis::KernelKind kindOf(ArrayRef<LoweredRegion> launch) {
+  SmallVector<graph::FusionOp> fusions;
+  for (const LoweredRegion &region : launch)
+    fusions.push_back(region.fusion);
+  return isChain(fusions) ? analysis::KernelKind::Chain
+                          : analysis::KernelKind::Multi;
+}
+
 /// Lowers the parts of a launch for one number of threads, the largest that any
 /// asks for. Returns the parts that cannot share it.
 SmallVector<graph::FusionOp>
@@ -125,12 +142,66 @@ RegionLowering::lowerParts(graph::FusionOp fusion) {
     return apart;
   }
   if (summary.parts > 1)
-    summary.kind = analysis::KernelKind::Multi;
+    summary.kind = kindOf(joint);
   result.kernels.push_back(std::move(summary));
   launches.push_back(std::move(joint));
   threads.push_back(most);
   record(true);
   return apart;
+}
+
+/// Threads of a block that does all of a chain: so many that a thread has about
+/// 4 elements of the largest step; 1024 leave it 64 registers.
+static int64_t threadsOf(const analysis::RegionForm &chain) {
+  double most = 0;
+  for (const analysis::RegionForm &part : chain.parts)
+    most = std::max(most, analysis::pointCount(part.spine()));
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(most) / 4), 128, 1024);
+}
+
+/// Lowers the parts of a chain. Returns all parts if one of them cannot be a
+/// step.
+SmallVector<graph::FusionOp>
+RegionLowering::lowerChain(graph::FusionOp fusion) {
+  facts = analysis::FactTable();
+  TileOptions shared = options;
+  KernelSummary summary;
+  analysis::CostEstimate cost;
+  if (analysis::RegionVerdict chain = analysis::analyzeFusion(facts, fusion)) {
+    shared.threads = threadsOf(*chain);
+    cost = analysis::CostModel(options.target).estimate(facts, *chain);
+  }
+  SmallVector<graph::FusionOp> parts(fusion.unpack());
+  LoweredLaunch launch;
+  for (graph::FusionOp part : parts) {
+    analysis::RegionVerdict form = analysis::analyzeFusion(facts, part);
+    FailureOr<LoweredRegion> region = failure();
+    if (form && shared.threads)
+      region = lower(part, *form, shared);
+    if (succeeded(region)) {
+      launch.push_back(*region);
+      if (int64_t(region->tile.getThreads()) == shared.threads) {
+        addPart(summary, summarize(part, *form, facts, options.target),
+                options.target);
+        continue;
+      }
+    }
+    for (LoweredRegion &lowered : launch)
+      lowered.tile.erase();
+    if (!result.decisions.kernels.empty())
+      fusion::recordSplit(
+          result.decisions, launches.size(), parts,
+          analysis::Refusal{analysis::RefusalReason::LaunchOfItsOwn,
+                            &part.getBody().front().front()},
+          options.target);
+    return parts;
+  }
+  summary.kind = analysis::KernelKind::Chain;
+  summary.cost = cost;
+  result.kernels.push_back(std::move(summary));
+  launches.push_back(std::move(launch));
+  threads.push_back(shared.threads);
+  return {};
 }
 
 LogicalResult RegionLowering::run(func::FuncOp function,
@@ -141,7 +212,8 @@ LogicalResult RegionLowering::run(func::FuncOp function,
   while (!pending.empty()) {
     graph::FusionOp fusion = pending.pop_back_val();
     if (!fusion.getParts().empty()) {
-      SmallVector<graph::FusionOp> apart = lowerParts(fusion);
+      SmallVector<graph::FusionOp> apart =
+          fusion.isChain() ? lowerChain(fusion) : lowerParts(fusion);
       diagnostics.clear();
       pending.append(apart.rbegin(), apart.rend());
       continue;
@@ -224,7 +296,7 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
   if (launch.size() == 1)
     launchOf[launch.front().fusion] = launches.size();
   else
-    summary.kind = analysis::KernelKind::Multi;
+    summary.kind = kindOf(launch);
   result.kernels.push_back(std::move(summary));
   launches.push_back(std::move(launch));
   threads.push_back(plan.threads);

@@ -25,6 +25,9 @@ struct LoweredRegion {
 /// The regions of one launch; several share it as parts.
 using LoweredLaunch = llvm::SmallVector<LoweredRegion, 1>;
 
+/// Whether one of `fusions` reads what another one makes.
+bool isChain(llvm::ArrayRef<graph::FusionOp> fusions);
+
 /// Turns regions into block programs.
 class RegionLowering {
 public:
@@ -57,6 +60,7 @@ private:
                                        const TileOptions &tileOptions);
   void addLaunch(LoweredRegion region, const analysis::RegionForm &form);
   llvm::SmallVector<graph::FusionOp> lowerParts(graph::FusionOp fusion);
+  llvm::SmallVector<graph::FusionOp> lowerChain(graph::FusionOp fusion);
   mlir::LogicalResult follow(const LaunchPlan &plan,
                              llvm::ArrayRef<graph::FusionOp> fusions,
                              llvm::ArrayRef<graph::FusionOp> patterns,

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Fusion/FormGroups.h"
 #include "ChooseGroups.h"
-#include "PackSiblings.h"
+#include "PackChains.h"
 #include "RefineGroups.h"
 
 using namespace mlir;
@@ -74,6 +74,12 @@ static void recordKernels(Block &block, ArrayRef<PlannedKernel> planned,
   for (EdgeDecision &edge : decisions.edges) {
     resolve(edge.producerKernel);
     resolve(edge.consumerKernel);
+    // Two steps of a chain.
+    if (!edge.fused && edge.producerKernel &&
+        edge.producerKernel == edge.consumerKernel) {
+      edge.fused = true;
+      edge.refusal.reset();
+    }
   }
 }
 
@@ -103,7 +109,7 @@ FusionDecisions fusion::formGroups(FunctionOpInterface function,
   decisions.clonedOps = inKernels > numFusible ? inKernels - numFusible : 0;
   std::vector<PlannedKernel> planned;
   if (options.horizontal)
-    planned = packSiblings(block, outlined, options);
+    planned = packChains(packSiblings(block, outlined, options), options);
   else
     for (const OutlinedGroup &group : outlined)
       planned.push_back({group.fusion, {group.group}});

@@ -53,7 +53,7 @@ void fuzz::addPaths(const runtime::Program &program, Features &features) {
 
 std::vector<std::string> fuzz::decisionsAndPaths() {
   std::vector<std::string> all;
-  for (int kind = 0; kind <= int(analysis::KernelKind::Multi); ++kind)
+  for (int kind = 0; kind <= int(analysis::KernelKind::Chain); ++kind)
     all.push_back(
         ("kernel:" + analysis::name(analysis::KernelKind(kind))).str());
   for (int reason = 0; reason <= int(analysis::RefusalReason::NothingBeside);

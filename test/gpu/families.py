@@ -209,6 +209,18 @@ def side_by_side(rows_too, stencils_too=False):
     return g
 
 
+def chain():
+    g = Graph()
+    full, kept = tensor(61, 61, "f32"), tensor(61, "f32")
+    x = g.argument(full)
+    for _ in range(6):
+        r = g.op("broadcast", g.op("reduce sum", x, attrs="[1]", to=kept), attrs="[0]", to=full)
+        m = g.op("broadcast", g.op("reduce max", x, attrs="[0]", to=kept), attrs="[1]", to=full)
+        t = g.op("transpose", x, attrs="[1, 0]", to=full)
+        x = g.op("tanh", g.op("add", g.op("sub", t, m), r))
+    return g.out(x)
+
+
 def families():
     """Name -> (what the plan or text must hold, graph)."""
     all_ = {
@@ -238,6 +250,7 @@ def families():
         "merged-pointwise": ("multi, FUSEC_TABLE", side_by_side(False)),
         "merged-rows": ("multi", side_by_side(True)),
         "merged-stencils": ("multi", side_by_side(False, True)),
+        "chain": ("chain", chain()),
         "siblings": ("contraction", siblings()),
     }
     for name, type_, marks in (("fma", "f32", "GemmKind::F32"), ("mma", "f16", "GemmConfig<GemmKind::F16")):

@@ -31,6 +31,9 @@ public:
 
   /// The kernel of `form` by itself, all inputs and outputs in device memory.
   CostEstimate estimate(FactTable &facts, const RegionForm &form) const;
+  /// The kernel `alone` as a step of a chain, in which one block does all of
+  /// it: without a launch, but with a barrier and a trip to the cache.
+  CostEstimate asStep(const CostEstimate &alone) const;
   /// The kernel with the given traffic and work.
   CostEstimate fromTotals(double readBytes, double writtenBytes,
                           double instructions, double tensorFlops) const;

@@ -37,6 +37,7 @@
 //              dims through the hero's operands, epilogue ops at parallel dims.
 // Naive        one op that is a kernel of its own, any role.
 // Multi        independent regions side by side in one launch (`parts`).
+// Chain        regions one after the other in one launch of one block.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_ANALYSIS_REGIONSHAPE_H
 #define FUSEC_ANALYSIS_REGIONSHAPE_H
@@ -56,7 +57,8 @@ enum class KernelKind : uint8_t {
   Stencil,
   Contraction,
   Naive,
-  Multi
+  Multi,
+  Chain
 };
 
 /// "pointwise", "row", ...
@@ -132,7 +134,7 @@ struct RegionForm {
   llvm::SmallVector<int64_t> tile;
   double haloRatio = 1;
   int64_t sharedBytes = 0;
-  /// Multi only.
+  /// Multi and Chain only.
   std::vector<RegionForm> parts;
 
   /// Parallel sizes followed by reduced sizes.
@@ -182,8 +184,8 @@ RegionVerdict analyzeRegion(FactTable &facts,
                             llvm::ArrayRef<mlir::Value> outputs,
                             const RegionLimits &limits = {});
 
-/// The shape of the kernel in a `graph.fusion`; one with parts is Multi, its
-/// `parts` in the order of FusionOp::getParts.
+/// The shape of the kernel in a `graph.fusion`; one with parts is Multi or
+/// Chain, its `parts` in the order of FusionOp::getParts.
 RegionVerdict analyzeFusion(FactTable &facts, graph::FusionOp fusion,
                             const RegionLimits &limits = {});
 

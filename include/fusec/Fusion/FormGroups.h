@@ -23,7 +23,8 @@ struct FormGroupsOptions {
   unsigned maxBuffers = 64;
   /// Most values live at once in a thread, of 255 registers.
   unsigned maxLiveValues = 128;
-  /// Also put small independent kernels side by side in one launch.
+  /// Also put small independent kernels side by side in one launch, and tiny
+  /// ones that depend on each other one after the other.
   bool horizontal = true;
 };
 

@@ -27,7 +27,7 @@ struct EdgeDecision {
   double microseconds = 0;
 };
 
-/// One of the independent regions in a kernel.
+/// One of the regions in a kernel of several.
 struct PartDecision {
   mlir::Location loc;
   analysis::KernelKind kind = analysis::KernelKind::Pointwise;
@@ -42,7 +42,7 @@ struct KernelDecision {
   analysis::CostEstimate cost = {};
   /// Why the region that this op was planned in does not run as one kernel.
   std::optional<analysis::Refusal> split = std::nullopt;
-  /// The parts of a Multi kernel.
+  /// The parts of a Multi kernel or a Chain.
   std::vector<PartDecision> parts = {};
   /// Why it shares its launch with no other kernel; nothing for Multi, or where
   /// the plan was not asked to share launches.

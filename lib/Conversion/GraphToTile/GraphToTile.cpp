@@ -78,6 +78,7 @@ FailureOr<tile::KernelOp> fusec::lowerRegion(graph::FusionOp fusion,
   case analysis::KernelKind::Contraction:
     return scheduleContraction(kb);
   case analysis::KernelKind::Multi:
+  case analysis::KernelKind::Chain:
     break;
   }
   return fusion.emitOpError()

@@ -1,9 +1,10 @@
 //===- EmitJoint.cpp - several thread programs in one kernel --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block looks its part up by its position in the grid and calls that part's
-// function. All threads of a block take the same branch, so barriers inside a
-// function are met by the whole block.
+// Side by side: a block looks its part up by its position in the grid and calls
+// that part's function. In turn: one block calls the function of every program
+// for each block that it would have. All threads of a block take the same
+// branch, so barriers inside a function are met by the whole block.
 //===----------------------------------------------------------------------===//
 #include "Emitter.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
@@ -29,15 +30,18 @@ struct Body {
 
 class JointEmitter {
 public:
-  explicit JointEmitter(ArrayRef<simt::KernelOp> kernels) : kernels(kernels) {}
+  JointEmitter(ArrayRef<simt::KernelOp> kernels, JointOrder runs)
+      : kernels(kernels), runs(runs) {}
   FailureOr<JointKernel> run();
 
 private:
   FailureOr<Body> emitBody(simt::KernelOp kernel);
   std::string functions();
+  std::string choose();
   std::string dispatch();
 
   ArrayRef<simt::KernelOp> kernels;
+  JointOrder runs;
   llvm::MapVector<StringRef, Body> bodies; // by text
 };
 
@@ -79,7 +83,11 @@ FailureOr<Body> JointEmitter::emitBody(simt::KernelOp kernel) {
   if (hasShared)
     add("FUSEC_SHARED_PTR(u64) arena", "arena");
   add("const i32 block", "block");
-  for (const Parameter &parameter : nameParameters(emitter, kernel)) {
+  for (Parameter &parameter : nameParameters(emitter, kernel)) {
+    // What one program of a chain writes another one reads.
+    if (runs == JointOrder::Serial &&
+        StringRef(parameter.type).starts_with("const "))
+      parameter.type.erase(0, 6);
     std::string type = parameter.isBuffer ? parameter.type : "i64 ";
     body.fields += "  " + type + parameter.name + ";\n";
     std::string cast =
@@ -108,22 +116,21 @@ std::string JointEmitter::functions() {
                           "FUSEC_DEVICE void $_f{0}({2}) {{\n{3}}\n",
                           i, body.fields, body.parameters, body.text);
   }
-  text += "struct $_table {\n  i32 first[" + count(kernels.size()) + "];\n";
+  std::string programs = count(kernels.size());
+  text += "struct $_table {\n";
+  if (runs == JointOrder::Parallel)
+    text += "  i32 first[" + programs + "];\n";
+  else
+    text += "  i32 entry[" + programs + "];\n  i32 blocks[" + programs + "];\n";
   for (auto [i, entry] : llvm::enumerate(bodies))
     text += llvm::formatv("  $_{0} t{0}[{1}];\n", i,
                           count(entry.second.programs.size()));
   return text + "};\n";
 }
 
-std::string JointEmitter::dispatch() {
+/// Calls the function of entry `part` for its block `block`.
+std::string JointEmitter::choose() {
   std::string text;
-  int64_t arena = 0;
-  for (const auto &entry : bodies)
-    arena = std::max(arena, entry.second.arenaBytes);
-  if (arena)
-    text += llvm::formatv("  FUSEC_SHARED(u64, arena, {0});\n", arena / 8);
-  text += "  const i32 part = part_of(table.first, cta_x());\n"
-          "  const i32 block = cta_x() - table.first[part];\n";
   size_t first = 0;
   for (auto [i, entry] : llvm::enumerate(bodies)) {
     const Body &body = entry.second;
@@ -139,8 +146,29 @@ std::string JointEmitter::dispatch() {
   return text + "\n";
 }
 
+std::string JointEmitter::dispatch() {
+  std::string text;
+  int64_t arena = 0;
+  for (const auto &entry : bodies)
+    arena = std::max(arena, entry.second.arenaBytes);
+  if (arena)
+    text += llvm::formatv("  FUSEC_SHARED(u64, arena, {0});\n", arena / 8);
+  if (runs == JointOrder::Parallel)
+    return text +
+           "  const i32 part = part_of(table.first, cta_x());\n"
+           "  const i32 block = cta_x() - table.first[part];\n" +
+           choose();
+  // The barrier lets the next program see what this one wrote, and the next
+  // block have the arena.
+  return text + "  for (i32 step = 0; step < " + count(kernels.size()) +
+         "; ++step)\n  for (i32 block = 0; block < table.blocks[step]; "
+         "++block) {\n  const i32 part = table.entry[step];\n" +
+         choose() + "  bar();\n  }\n";
+}
+
 FailureOr<JointKernel> JointEmitter::run() {
   JointKernel result;
+  result.runs = runs;
   std::vector<std::string> texts(kernels.size());
   for (unsigned i = 0; i < kernels.size(); ++i) {
     simt::KernelOp kernel = kernels[i], first = kernels.front();
@@ -166,6 +194,7 @@ FailureOr<JointKernel> JointEmitter::run() {
   return result;
 }
 
-FailureOr<JointKernel> cuda::emitJointKernel(ArrayRef<simt::KernelOp> kernels) {
-  return JointEmitter(kernels).run();
+FailureOr<JointKernel> cuda::emitJointKernel(ArrayRef<simt::KernelOp> kernels,
+                                             JointOrder runs) {
+  return JointEmitter(kernels, runs).run();
 }

@@ -182,21 +182,3 @@ func.func @mixed_parts(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
   }
   return %0#0, %0#1 : tensor<3xf32>, tensor<3xf32>
 }
-
-// -----
-
-func.func @dependent_parts(%x: tensor<3xf32>) -> tensor<3xf32> {
-  %0 = graph.fusion(%a = %x) : (tensor<3xf32>) -> tensor<3xf32> {
-    %p = graph.fusion(%b = %a) : (tensor<3xf32>) -> tensor<3xf32> {
-      %e = graph.exp %b : tensor<3xf32>
-      graph.yield %e : tensor<3xf32>
-    }
-    // expected-error@+1 {{reads the result of another part of its launch}}
-    %q = graph.fusion(%b = %p) : (tensor<3xf32>) -> tensor<3xf32> {
-      %e = graph.neg %b : tensor<3xf32>
-      graph.yield %e : tensor<3xf32>
-    }
-    graph.yield %q : tensor<3xf32>
-  }
-  return %0 : tensor<3xf32>
-}

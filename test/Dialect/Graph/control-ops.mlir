@@ -45,3 +45,24 @@ func.func @scan(%h: tensor<3xf32>, %xs: tensor<5x3xf32>) -> (tensor<3xf32>, tens
   }
   return %r#0, %r#1 : tensor<3xf32>, tensor<5x3xf32>
 }
+
+// Parts of a launch; the second reads what the first makes.
+// CHECK-LABEL: func @chain
+func.func @chain(%x: tensor<3xf32>) -> tensor<3xf32> {
+  // CHECK: graph.fusion(%[[A:.*]] = %{{.*}}) : (tensor<3xf32>) -> tensor<3xf32> {
+  // CHECK: %[[P:.*]] = graph.fusion(%{{.*}} = %[[A]])
+  // CHECK: %[[Q:.*]] = graph.fusion(%{{.*}} = %[[P]])
+  // CHECK: graph.yield %[[Q]]
+  %0 = graph.fusion(%a = %x) : (tensor<3xf32>) -> tensor<3xf32> {
+    %p = graph.fusion(%b = %a) : (tensor<3xf32>) -> tensor<3xf32> {
+      %e = graph.exp %b : tensor<3xf32>
+      graph.yield %e : tensor<3xf32>
+    }
+    %q = graph.fusion(%b = %p) : (tensor<3xf32>) -> tensor<3xf32> {
+      %e = graph.neg %b : tensor<3xf32>
+      graph.yield %e : tensor<3xf32>
+    }
+    graph.yield %q : tensor<3xf32>
+  }
+  return %0 : tensor<3xf32>
+}

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import sys
 
-KINDS = {"pointwise", "row", "stencil", "contraction", "naive", "multi"}
+KINDS = {"pointwise", "row", "stencil", "contraction", "naive", "multi", "chain"}
 
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.mlir")):
     wanted = path.read_text().splitlines()[0].removeprefix("// kernels: ").split(", ", 1)

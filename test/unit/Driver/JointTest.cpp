@@ -181,3 +181,60 @@ TEST(Joint, SharedMemoryIsTheLargestNeed) {
   EXPECT_EQ(source.count("FUSEC_SHARED("), 1u);
   EXPECT_GE(source.count("shared_as<"), 3u);
 }
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+/// Rounds of a row sum, a column maximum and element-wise ops on an n x m
+/// matrix and its transpose: nothing of two rounds fits one region.
+static std::string rounds(int64_t n, int count, const char *element) {
+  std::string full = formatv("tensor<{0}x{0}x{1}>", n, element), row = formatv("tensor<{0}x{1}>", n, element);
+  std::string text = "func.func @f(%x0: " + full + ", %y: " + full + ") -> " + full + " {\n";
+  for (int i = 0; i < count; ++i)
+    text += formatv("  %r{0} = graph.reduce max %x{0} [1] : {2} -> {3}\n"
+                    "  %c{0} = graph.reduce min %x{0} [0] : {2} -> {3}\n"
+                    "  %t{0} = graph.transpose %x{0} [1, 0] : {2} -> {2}\n"
+                    "  %p{0} = graph.broadcast %r{0} [0] : {3} -> {2}\n"
+                    "  %q{0} = graph.broadcast %c{0} [1] : {3} -> {2}\n"
+                    "  %u{0} = graph.max %t{0}, %p{0} : {2}\n"
+                    "  %v{0} = graph.min %u{0}, %q{0} : {2}\n"
+                    "  %x{1} = graph.max %v{0}, %y : {2}\n", i, i + 1, full, row);
+  return text + formatv("  return %x{0} : {1}\n}\n", count, full).str();
+}
+
+TEST(Chain, EverySizeIsOneLaunch) {
+  for (int64_t size : {1, 2, 31, 32, 33, 64, 67})
+    checkGraph(rounds(size, 4, "f32"), {{0, 0}, true, 1, 1});
+}
+
+TEST(Chain, EveryElementType) {
+  for (const char *element : {"f16", "bf16", "f64", "i8", "ui16", "i32", "i64"})
+    checkGraph(rounds(24, 3, element), {{0, 0}, false, 1, 1});
+}
+
+TEST(Chain, EmptyTensors) { checkGraph(rounds(0, 3, "i32"), {{0, 0}, true, 1}); }
+
+// Steps in the middle whose values are outputs, and one that nothing reads.
+TEST(Chain, ValuesOfAllStepsAreOutputs) {
+  checkGraph(R"(func.func @f(%x: tensor<33x12xf32>) -> (tensor<33xf32>, tensor<3xf32>, tensor<11xf32>, tensor<f32>) {
+    %0 = graph.reduce max %x [1] : tensor<33x12xf32> -> tensor<33xf32>
+    %1 = graph.reshape %0 : tensor<33xf32> -> tensor<11x3xf32>
+    %2 = graph.reduce min %1 [0] : tensor<11x3xf32> -> tensor<3xf32>
+    %3 = graph.reduce max %1 [1] : tensor<11x3xf32> -> tensor<11xf32>
+    %4 = graph.neg %3 : tensor<11xf32>
+    %5 = graph.reduce min %2 [0] : tensor<3xf32> -> tensor<f32>
+    return %0, %2, %4, %5 : tensor<33xf32>, tensor<3xf32>, tensor<11xf32>, tensor<f32>
+  })", {{0, 0}, true, 1, 1});
+}
+
+// The text has each body once, whatever the number of steps.
+TEST(Chain, TextDoesNotGrowWithTheNumberOfSteps) {
+  auto sizeOf = [](int count) {
+    driver::Compilation result = compileText(rounds(32, count, "f32"));
+    EXPECT_EQ(result.program.steps.size(), 1u);
+    EXPECT_EQ(llvm::toString(runtime::verifyProgram(result.program)), "");
+    return result.program.kernels[0].source.size();
+  };
+  EXPECT_EQ(sizeOf(6), sizeOf(20));
+}

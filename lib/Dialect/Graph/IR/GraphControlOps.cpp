@@ -74,19 +74,22 @@ SmallVector<FusionOp, 0> FusionOp::unpack() {
   return parts;
 }
 
-/// Parts of one launch run in no order: none may read what another makes.
+bool FusionOp::isChain() {
+  return llvm::any_of(getParts(), [](FusionOp part) {
+    return llvm::any_of(part.getInputs(), [](Value input) {
+      return input.getDefiningOp<FusionOp>();
+    });
+  });
+}
+
 static LogicalResult verifyParts(FusionOp fusion) {
   SmallVector<FusionOp, 0> parts = fusion.getParts();
   if (parts.empty())
     return success();
-  for (Operation &op : fusion.getBody().front().without_terminator()) {
+  for (Operation &op : fusion.getBody().front().without_terminator())
     if (!isa<FusionOp>(op))
       return op.emitOpError("is beside parts of a launch: expected fusions "
                             "only");
-    for (Value operand : op.getOperands())
-      if (!isa<BlockArgument>(operand))
-        return op.emitOpError("reads the result of another part of its launch");
-  }
   return success();
 }
 

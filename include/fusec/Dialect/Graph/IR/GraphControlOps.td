@@ -27,8 +27,9 @@ def Graph_FusionOp : Graph_Op<"fusion", [IsolatedFromAbove, RecursiveMemoryEffec
       graph.yield %s : tensor<4xf32>
     }
     ```
-    A body of fusions and nothing else is one launch of independent *parts*:
-    each part reads block arguments only.
+    A body of fusions and nothing else is one launch of *parts*: side by side
+    if each reads block arguments only, else a *chain*, whose parts run one
+    after the other.
   }];
   let arguments = (ins Variadic<Graph_Tensor>:$inputs);
   let results = (outs Variadic<Graph_Tensor>:$results);
@@ -41,6 +42,8 @@ def Graph_FusionOp : Graph_Op<"fusion", [IsolatedFromAbove, RecursiveMemoryEffec
     YieldOp getYield();
     /// The fusions in the body, in order; empty for an ordinary fusion.
     ::llvm::SmallVector<FusionOp, 0> getParts();
+    /// Whether a part reads what another one makes.
+    bool isChain();
     /// Moves the parts in front of this op, which is erased, and returns them.
     ::llvm::SmallVector<FusionOp, 0> unpack();
   }];

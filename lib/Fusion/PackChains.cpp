@@ -1,0 +1,191 @@
+//===- PackChains.cpp - kernels one after the other in one launch ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "PackChains.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::fusion;
+using analysis::KernelKind;
+
+/// Fewer launches than this are left alone: a chain takes a compilation of its
+/// own and shares its text with no other launch.
+static constexpr unsigned kFewestLaunches = 3;
+/// A step must take less than this part of what its launch takes.
+static constexpr double kWorthwhile = 0.7;
+/// Bytes of a launch's parameters, and of a step's beside its buffers, as in
+/// PackSiblings.
+static constexpr unsigned kMaxTableBytes = 32000, kEntryBytes = 40;
+
+namespace {
+
+/// A launch as what it would be in a chain.
+struct Step {
+  /// One, or the parts of a launch that several share.
+  SmallVector<graph::FusionOp, 1> fusions;
+  unsigned numOps = 0, tableBytes = 0;
+};
+
+class ChainPacker {
+public:
+  ChainPacker(std::vector<PlannedKernel> planned,
+              const FormGroupsOptions &options)
+      : planned(std::move(planned)), options(options), model(options.target) {}
+  std::vector<PlannedKernel> run();
+
+private:
+  std::optional<Step> asStep(graph::FusionOp fusion);
+  void close();
+
+  std::vector<PlannedKernel> planned, result;
+  const FormGroupsOptions &options;
+  analysis::CostModel model;
+  analysis::FactTable facts;
+  /// The run that is open: launches, and their steps.
+  std::vector<PlannedKernel> launches;
+  std::vector<Step> steps;
+};
+
+} // namespace
+
+/// What a region costs as a step; nothing if it cannot be one.
+static std::optional<double> timeOfStep(const analysis::CostModel &model,
+                                        analysis::FactTable &facts,
+                                        const analysis::RegionForm &form) {
+  if (form.kind == KernelKind::Multi) {
+    double sum = 0;
+    for (const analysis::RegionForm &part : form.parts) {
+      std::optional<double> time = timeOfStep(model, facts, part);
+      if (!time)
+        return std::nullopt;
+      sum += *time;
+    }
+    return sum;
+  }
+  if (form.kind != KernelKind::Pointwise && form.kind != KernelKind::Row)
+    return std::nullopt;
+  if (llvm::any_of(form.spine(), ShapedType::isDynamic))
+    return std::nullopt;
+  return model.asStep(model.estimate(facts, form)).total();
+}
+
+std::optional<Step> ChainPacker::asStep(graph::FusionOp fusion) {
+  analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
+  if (!form)
+    return std::nullopt;
+  std::optional<double> time = timeOfStep(model, facts, *form);
+  if (!time || *time > kWorthwhile * model.estimate(facts, *form).total())
+    return std::nullopt;
+  Step step;
+  if (SmallVector<graph::FusionOp, 0> parts = fusion.getParts(); !parts.empty())
+    step.fusions.append(parts.begin(), parts.end());
+  else
+    step.fusions.push_back(fusion);
+  step.numOps = form->ops.size();
+  for (graph::FusionOp part : step.fusions)
+    step.tableBytes +=
+        8 * (part.getNumOperands() + part.getNumResults()) + kEntryBytes;
+  return step;
+}
+
+/// One fusion of all `fusions`, which follow each other, where the last of them
+/// is.
+static graph::FusionOp merge(ArrayRef<graph::FusionOp> fusions) {
+  llvm::SmallPtrSet<Operation *, 16> inside(fusions.begin(), fusions.end());
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> results;
+  for (graph::FusionOp fusion : fusions) {
+    for (Value input : fusion.getInputs())
+      if (!inside.contains(input.getDefiningOp()))
+        inputs.insert(input);
+    for (Value value : fusion.getResults())
+      if (llvm::any_of(value.getUsers(),
+                       [&](Operation *user) { return !inside.contains(user); }))
+        results.push_back(value);
+  }
+  graph::FusionOp last = fusions.back();
+  OpBuilder builder(last->getContext());
+  builder.setInsertionPointAfter(last);
+  auto outer = graph::FusionOp::create(builder, last.getLoc(),
+                                       ValueRange(results).getTypes(),
+                                       inputs.getArrayRef());
+  Region &region = outer.getBody();
+  Block *body = region.empty() ? &region.emplaceBlock() : &region.front();
+  body->clear();
+  IRMapping arguments;
+  for (Value input : inputs)
+    arguments.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (auto [value, outside] : llvm::zip(results, outer.getResults()))
+    value.replaceUsesWithIf(outside, [&](OpOperand &use) {
+      return !inside.contains(use.getOwner());
+    });
+  for (graph::FusionOp fusion : fusions) {
+    fusion->moveBefore(body, body->end());
+    for (OpOperand &operand : fusion->getOpOperands())
+      operand.set(arguments.lookupOrDefault(operand.get()));
+  }
+  OpBuilder inner = OpBuilder::atBlockEnd(body);
+  graph::YieldOp::create(inner, outer.getLoc(), results);
+  return outer;
+}
+
+/// Ends the run that is open.
+void ChainPacker::close() {
+  if (launches.size() < kFewestLaunches) {
+    llvm::move(launches, std::back_inserter(result));
+  } else {
+    PlannedKernel chain;
+    SmallVector<graph::FusionOp> fusions;
+    for (auto [launch, step] : llvm::zip(launches, steps)) {
+      llvm::append_range(chain.groups, launch.groups);
+      // Steps are in an order of their own: parts of a shared launch, too.
+      if (!launch.fusion.getParts().empty())
+        launch.fusion.unpack();
+      llvm::append_range(fusions, step.fusions);
+    }
+    chain.fusion = merge(fusions);
+    result.push_back(std::move(chain));
+  }
+  launches.clear();
+  steps.clear();
+}
+
+/// Whether only constants stand between two fusions.
+static bool areNeighbours(graph::FusionOp first, graph::FusionOp second) {
+  Operation *op = first->getNextNode();
+  while (op && op != second && op->hasTrait<OpTrait::ConstantLike>())
+    op = op->getNextNode();
+  return op == second;
+}
+
+std::vector<PlannedKernel> ChainPacker::run() {
+  unsigned numOps = 0, tableBytes = 0;
+  for (PlannedKernel &kernel : planned) {
+    std::optional<Step> step = asStep(kernel.fusion);
+    bool isNext = step && !launches.empty() &&
+                  areNeighbours(launches.back().fusion, kernel.fusion) &&
+                  numOps + step->numOps <= options.maxOps &&
+                  tableBytes + step->tableBytes <= kMaxTableBytes;
+    if (!isNext) {
+      close();
+      numOps = tableBytes = 0;
+    }
+    if (!step) {
+      result.push_back(std::move(kernel));
+      continue;
+    }
+    numOps += step->numOps;
+    tableBytes += step->tableBytes;
+    launches.push_back(std::move(kernel));
+    steps.push_back(std::move(*step));
+  }
+  close();
+  return std::move(result);
+}
+
+std::vector<PlannedKernel>
+fusion::packChains(std::vector<PlannedKernel> planned,
+                   const FormGroupsOptions &options) {
+  return ChainPacker(std::move(planned), options).run();
+}

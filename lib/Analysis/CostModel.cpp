@@ -98,6 +98,17 @@ static bool computesOperand(FactTable &facts, const RegionForm &form) {
   });
 }
 
+/// Whether `hero` is a matrix product of operands of 8 bits.
+static bool multipliesBytes(Operation *hero) {
+  auto isByte = [](Value value) {
+    return cast<RankedTensorType>(value.getType())
+               .getElementType()
+               .getIntOrFloatBitWidth() == 8;
+  };
+  return isa_and_nonnull<graph::ContractOp>(hero) &&
+         llvm::all_of(hero->getOperands(), isByte);
+}
+
 /// Whether 8-bit elements come to the matrix product of `form` other than along
 /// k, so that threads have to turn them.
 static bool turnsBytes(FactTable &facts, const RegionForm &form) {
@@ -105,9 +116,14 @@ static bool turnsBytes(FactTable &facts, const RegionForm &form) {
   if (!isa_and_nonnull<graph::ContractOp>(hero))
     return false;
   SmallVector<int64_t> spine = form.spine();
+  // Floats that are widened for the product are turned there.
+  bool multiplies = multipliesBytes(hero);
   auto isTurned = [&](AffineMap map, RankedTensorType type) {
     unsigned last = type.getRank() - 1;
-    return type.getElementType().isInteger(8) && type.getDimSize(last) > 1 &&
+    Type element = type.getElementType();
+    bool isByte = element.isInteger(8) ||
+                  (multiplies && element.getIntOrFloatBitWidth() == 8);
+    return isByte && type.getDimSize(last) > 1 &&
            !isInPrologue(form, map.getSubMap({last}));
   };
   llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
@@ -140,14 +156,7 @@ static bool turnsBytes(FactTable &facts, const RegionForm &form) {
 
 /// Part of the time of a product of 16-bit elements that one of 8 bits takes.
 static double relativeTime(const RegionForm &form) {
-  auto isByte = [](Value value) {
-    return cast<RankedTensorType>(value.getType())
-        .getElementType()
-        .isInteger(8);
-  };
-  bool isBytes = isa_and_nonnull<graph::ContractOp>(form.hero()) &&
-                 llvm::all_of(form.hero()->getOperands(), isByte);
-  return isBytes ? 0.5 : 1;
+  return multipliesBytes(form.hero()) ? 0.5 : 1;
 }
 
 /// Instructions of one op in `form`.

@@ -60,6 +60,8 @@ llvm::ArrayRef<OptionalPass> driver::optionalPasses() {
       {"canonicalize", "folds and rewrites of graphs, tiles and threads", true},
       {"cse", "equal ops once", true},
       {"fusec-graph-fold-constants", "ops on constants at compile time", true},
+      {"fusec-graph-float8-products", "products of dequantised 8-bit floats",
+       true},
       {"fusec-graph-narrow-products", "zero points out of products", true},
       {"fusec-tile-hoist-loads", "loads that a loop repeats"},
       {"fusec-tile-vectorize", "wide loads and stores"},
@@ -82,6 +84,8 @@ llvm::Error driver::simplifyGraph(ModuleOp module,
   DiagnosticCollector diagnostics(module.getContext());
   PassManager passes(module.getContext());
   passes.addPass(graph::createDecomposeCompositesPass());
+  if (options.numerics == NumericsMode::Default)
+    addOptional(passes, graph::createFloat8ProductsPass(), options);
   addOptional(passes, createCanonicalizerPass(), options);
   addOptional(passes, createCSEPass(), options);
   addOptional(passes, graph::createNarrowProductsPass(), options);

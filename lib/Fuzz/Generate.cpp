@@ -21,6 +21,7 @@ static ArrayRef<WeightedRecipe> allRecipes() {
     appendCompositeRecipes(all);
     appendPatternRecipes(all);
     appendControlRecipes(all);
+    appendFloat8Recipes(all);
     return all;
   }();
   return recipes;

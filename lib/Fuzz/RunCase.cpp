@@ -97,16 +97,19 @@ private:
 };
 } // namespace
 
-static llvm::Expected<std::vector<Bounds>> boundsOf(Case &subject) {
+/// With `hasGpu` the bounds leave room for sums that GPUs alone make.
+static llvm::Expected<std::vector<Bounds>> boundsOf(Case &subject,
+                                                    bool hasGpu) {
   reference::EvaluateOptions options;
   options.maxSteps = kMaxSteps;
   return reference::evaluateBounds(subject.model.function(), subject.inputs,
-                                   options);
+                                   options, hasGpu);
 }
 
 /// The case changed by moves, with the bounds of the outputs that it had.
 static llvm::Error runMoved(const Case &original, llvm::ArrayRef<Bounds> bounds,
-                            const Way &way, Rng &rng, Runner &runner) {
+                            const Way &way, Rng &rng, Runner &runner,
+                            bool hasGpu) {
   llvm::Expected<Case> changed = fuzz::clone(original);
   if (!changed)
     return changed.takeError();
@@ -114,7 +117,7 @@ static llvm::Error runMoved(const Case &original, llvm::ArrayRef<Bounds> bounds,
   if (!move)
     return move.takeError();
   std::vector<Bounds> wanted;
-  llvm::Expected<std::vector<Bounds>> fresh = boundsOf(*changed);
+  llvm::Expected<std::vector<Bounds>> fresh = boundsOf(*changed, hasGpu);
   if (!fresh)
     return fresh.takeError();
   for (auto [i, output] : llvm::enumerate(move->outputs))
@@ -136,7 +139,10 @@ CaseReport fuzz::runCase(uint64_t seed, llvm::ArrayRef<session::Target> targets,
     return fail("generator: ", subject.takeError());
   addOps(subject->model.function(), report.features);
   entering("bounds");
-  llvm::Expected<std::vector<Bounds>> bounds = boundsOf(*subject);
+  bool hasGpu = llvm::any_of(targets, [](const session::Target &target) {
+    return target.kind == TargetKind::Cuda;
+  });
+  llvm::Expected<std::vector<Bounds>> bounds = boundsOf(*subject, hasGpu);
   if (!bounds)
     return fail("bounds: ", bounds.takeError());
   Rng rng(~seed);
@@ -153,7 +159,7 @@ CaseReport fuzz::runCase(uint64_t seed, llvm::ArrayRef<session::Target> targets,
       runner.run(*subject, *bounds, ways[rng.between(1, ways.size() - 1)]);
     if (rng.chance(1, 3))
       if (llvm::Error error =
-              runMoved(*subject, *bounds, ways.front(), rng, runner))
+              runMoved(*subject, *bounds, ways.front(), rng, runner, hasGpu))
         return fail("moves: ", std::move(error));
     if (rng.chance(1, 4)) {
       Way placed = ways.front();

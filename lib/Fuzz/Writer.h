@@ -102,6 +102,7 @@ void appendMovementRecipes(llvm::SmallVectorImpl<WeightedRecipe> &recipes);
 void appendReductionRecipes(llvm::SmallVectorImpl<WeightedRecipe> &recipes);
 void appendCompositeRecipes(llvm::SmallVectorImpl<WeightedRecipe> &recipes);
 void appendPatternRecipes(llvm::SmallVectorImpl<WeightedRecipe> &recipes);
+void appendFloat8Recipes(llvm::SmallVectorImpl<WeightedRecipe> &recipes);
 void appendControlRecipes(llvm::SmallVectorImpl<WeightedRecipe> &recipes);
 
 /// One elementwise op that keeps the type of `value`, which is one operand.

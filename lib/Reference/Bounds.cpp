@@ -327,7 +327,7 @@ static Expected<Bounds> toBounds(Box box) {
 
 Expected<std::vector<Bounds>>
 reference::evaluateBounds(func::FuncOp function, ArrayRef<HostTensor> arguments,
-                          const EvaluateOptions &options) {
+                          const EvaluateOptions &options, bool float8Sums) {
   if (function.isExternal())
     return llvm::createStringError("the function has no body");
   OwningOpRef<func::FuncOp> copy(cast<func::FuncOp>(function->clone()));
@@ -344,6 +344,7 @@ reference::evaluateBounds(func::FuncOp function, ArrayRef<HostTensor> arguments,
     return llvm::createStringError("expected %u arguments, found %zu",
                                    copy->getNumArguments(), boxes.size());
   BoundEvaluator evaluator(options, inner);
+  evaluator.float8Sums = float8Sums;
   Expected<std::vector<Box>> results =
       evaluator.runBoxes(copy->getBody(), std::move(boxes));
   if (!results)

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "Box.h"
 #include "Combine.h"
-#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Dialect/Graph/IR/Float8Products.h"
 #include "mlir/IR/AffineExpr.h"
 #include <array>
 
@@ -171,15 +171,18 @@ public:
       last = std::min(last, lastBit(x.low));
   }
   /// `slack` is how many roundings a term costs. Inside a composite (`inner`)
-  /// some way may compute it by a formula of its own, in f64.
-  Interval finish(DType compute, double slack, bool inner) const {
+  /// some way may compute it by a formula of its own, in f64. `cut` is what
+  /// else may be lost of the sum of all magnitudes, where sums of fewer than
+  /// `digits` binary digits lose nothing.
+  Interval finish(DType compute, double slack, bool inner, double cut = 0,
+                  int digits = 53) const {
     if (nan || (allPlus && allMinus && !unknown && !maybe))
       return Interval::point(NAN);
     if (unknown || maybe || size > largestFinite(compute))
       return Interval::unknown();
     if (allPlus || allMinus)
       return Interval::point(allPlus ? HUGE_VAL : -HUGE_VAL);
-    int digits = compute == DType::F64 ? 53 : 24;
+    digits = std::min(digits, compute == DType::F64 ? 53 : 24);
     bool exact =
         points && size < std::ldexp(1.0, std::min(last + digits, 1020));
     // Bits below the least denormal are lost.
@@ -189,19 +192,34 @@ public:
                    : Interval{low, high};
     // The ends were added up in f64.
     double unit = slack * roundoff(compute) + 0x1p-53;
-    double error = terms * (unit * size * 1.001 + leastDenormal(compute));
+    double error = terms * (unit * size * 1.001 + leastDenormal(compute)) +
+                   cut * size * 1.001;
     // Where terms cancel, an error may turn the sign.
     return positive && negative ? Interval{low - error, high + error}
                                 : widened({low, high}, error);
   }
 
 private:
+  friend double float8Cut(const Sum &sum, bool fast);
   int64_t terms = 0;
   double low = 0, high = 0, size = 0;
   int last = 4096;
   bool nan = false, unknown = false, maybe = false, points = true;
   bool allPlus = false, allMinus = false, positive = false, negative = false;
 };
+
+/// What tensor cores of sm_90 may lose in a sum of products of 8-bit floats,
+/// as a part of the sum of their magnitudes S. An instruction takes 32 products
+/// and the accumulator, aligns them to the largest one, of at most S, and cuts
+/// each off after 14 binary digits (at most 2^-13 S); so it does with the
+/// result. Sums of 128 products, of magnitudes that are S together, are then
+/// added in f32; without promotion the accumulator goes through all of them.
+double float8Cut(const Sum &sum, bool fast) {
+  int64_t chunk = fast ? sum.terms : std::min<int64_t>(sum.terms, 128);
+  int64_t instructions = (chunk + 31) / 32;
+  // In another order of k a part of an instruction may be padding.
+  return 0x1p-13 * double(chunk + 2 * (instructions + 1));
+}
 
 /// A product of intervals in any order.
 class Product {
@@ -427,9 +445,16 @@ static Results productRule(Operation *op, Operands operands,
   bool tf32 = cast<OpT>(op).getAllowTf32() && l == DType::F32 && r == l;
   // Tensor cores cut off where others round.
   double slack = tf32 || (l != DType::F32 && !isDouble) ? 2 : 1;
+  auto contract = dyn_cast<graph::ContractOp>(op);
+  bool float8 = contract && context.float8Sums && graph::mayUseFloat8(contract);
+  bool fast = float8 && graph::hasFastAccumulation(op);
+  // Factors of 8-bit floats are applied to the sum: infinite ones give an
+  // infinity where a product with zero, or a sum of both signs, gives NaN.
+  bool scaled = float8 && byteSize(l) + byteSize(r) > 2;
   Error error = forEachResult(
       op, operands, context, *box, [&](int64_t i, auto forEachPlace) {
         Sum sum;
+        bool wild = false;
         forEachPlace([&](ArrayRef<int64_t> places) {
           if (!isReal) {
             if ((places[0] >= 0 && lhs.isUnknown(places[0])) ||
@@ -439,14 +464,19 @@ static Results productRule(Operation *op, Operands operands,
           }
           Interval a = places[0] < 0 ? Interval() : lhs.at(places[0]);
           Interval b = rhs.at(places[1]);
+          wild |= scaled &&
+                  !(std::isfinite(magnitude(a)) && std::isfinite(magnitude(b)));
           if (tf32)
             sum.add(times(asTf32(a), asTf32(b)));
           else // Products of f64 are rounded, or not where fused with the sum.
             sum.add(times(a, b), !isDouble || isExactProduct(a.low, b.low));
         });
         if (isReal)
-          box->set(i, sum.finish(isDouble ? DType::F64 : DType::F32, slack,
-                                 context.inner));
+          box->set(i, wild ? Interval::unknown()
+                           : sum.finish(isDouble ? DType::F64 : DType::F32,
+                                        slack, context.inner,
+                                        float8 ? float8Cut(sum, fast) : 0,
+                                        float8 ? 14 : 53));
       });
   if (error)
     return std::move(error);

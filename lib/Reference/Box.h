@@ -85,6 +85,8 @@ public:
                                                 std::vector<Tensor>) override {
     return llvm::createStringError("regions run on boxes");
   }
+  /// Sums of 8-bit floats may be those of tensor cores.
+  bool float8Sums = true;
   /// The op at hand stands for a part of a composite.
   bool inner = false;
 

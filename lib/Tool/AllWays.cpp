@@ -75,7 +75,9 @@ static llvm::Expected<Judged> prepareJudged(const Arguments &arguments) {
   llvm::Expected<Subject> read = readSubject(arguments);
   if (!read)
     return read.takeError();
-  auto bounds = verify::boundsOfNet(read->model, read->inputs);
+  // Of the targets that may be named only GPUs have sums of their own.
+  bool hasGpu = !arguments.has("target") || arguments.value("target") == "cuda";
+  auto bounds = verify::boundsOfNet(read->model, read->inputs, hasGpu);
   if (!bounds)
     return withCode(ExitCode::Unsupported, bounds.takeError());
   Judged subject{std::move(read->model), std::move(read->inputs),

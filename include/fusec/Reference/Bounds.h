@@ -30,11 +30,13 @@ struct Bounds {
 };
 
 /// Bounds of the results of `function`. Composite ops count as their
-/// decompositions. Fails as `evaluate` does.
+/// decompositions. Fails as `evaluate` does. Without `float8Sums`, ways that
+/// sum products of 8-bit floats in f32, that is all but those of GPUs, are
+/// meant: these bounds are narrower.
 llvm::Expected<std::vector<Bounds>>
 evaluateBounds(mlir::func::FuncOp function,
                llvm::ArrayRef<HostTensor> arguments,
-               const EvaluateOptions &options = {});
+               const EvaluateOptions &options = {}, bool float8Sums = true);
 
 /// How a tensor lies in its bounds.
 struct Deviation {

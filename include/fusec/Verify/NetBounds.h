@@ -15,9 +15,11 @@ namespace fusec::verify {
 /// where u and M are as in docs/semantics.md and E is the largest rounding
 /// error of the output in three evaluations on inputs that differ in their last
 /// place: rounded after every op against f64 without. Costs about ten reference
-/// evaluations.
+/// evaluations. `float8Sums` as for evaluateBounds; where they matter, the
+/// worst cases stay.
 llvm::Expected<std::vector<reference::Bounds>>
-boundsOfNet(session::Model &model, llvm::ArrayRef<HostTensor> inputs);
+boundsOfNet(session::Model &model, llvm::ArrayRef<HostTensor> inputs,
+            bool float8Sums = true);
 
 } // namespace fusec::verify
 

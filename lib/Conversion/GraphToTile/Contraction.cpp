@@ -8,6 +8,7 @@
 // regions.
 //===----------------------------------------------------------------------===//
 #include "ContractionHoles.h"
+#include "fusec/Dialect/Graph/IR/Float8Products.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 
 using namespace mlir;
@@ -72,9 +73,39 @@ static std::optional<GemmKind> integerKind(Operation *hero, int64_t k) {
 
 /// The same with the operands exchanged.
 static GemmKind exchanged(GemmKind kind) {
-  if (kind == GemmKind::I8U8)
+  switch (kind) {
+  case GemmKind::I8U8:
     return GemmKind::U8I8;
-  return kind == GemmKind::U8I8 ? GemmKind::I8U8 : kind;
+  case GemmKind::U8I8:
+    return GemmKind::I8U8;
+  case GemmKind::E4M3E5M2:
+    return GemmKind::E5M2E4M3;
+  case GemmKind::E5M2E4M3:
+    return GemmKind::E4M3E5M2;
+  default:
+    return kind;
+  }
+}
+
+/// The main loop of 8-bit floats for `hero`, for operands that are copied as
+/// they are. Its sums are not those of f32, so not where every op counts alone.
+static std::optional<GemmKind> float8Kind(KernelBuilder &kb, Operation *hero) {
+  auto result =
+      cast<RankedTensorType>(hero->getResult(0).getType()).getElementType();
+  if (kb.options.target.computeCapability != 90 || result.isF64() ||
+      kb.options.numerics != NumericsMode::Default)
+    return std::nullopt;
+  bool isWide[2];
+  for (unsigned i : {0u, 1u}) {
+    Type type =
+        cast<RankedTensorType>(hero->getOperand(i).getType()).getElementType();
+    if (!graph::isFloat8(type))
+      return std::nullopt;
+    isWide[i] = isa<Float8E5M2Type>(type);
+  }
+  if (isWide[0])
+    return isWide[1] ? GemmKind::E5M2 : GemmKind::E5M2E4M3;
+  return isWide[1] ? GemmKind::E4M3E5M2 : GemmKind::E4M3;
 }
 
 /// The main loop of floats whose element type holds both operands' elements
@@ -119,6 +150,11 @@ static Type elementType(GemmKind kind, MLIRContext *context) {
   case GemmKind::U8I8:
   case GemmKind::U8:
     return IntegerType::get(context, 8);
+  case GemmKind::E4M3:
+  case GemmKind::E4M3E5M2:
+  case GemmKind::E5M2E4M3:
+  case GemmKind::E5M2:
+    return Float8E4M3FNType::get(context);
   }
   llvm_unreachable("covered switch");
 }
@@ -135,9 +171,10 @@ static cuda::GemmDevice deviceOf(KernelBuilder &kb) {
 static GemmConfig chooseConfig(KernelBuilder &kb, GemmKind kind,
                                const ContractionShape &shape,
                                GemmSupply supply) {
-  return cuda::chooseGemmConfig(
-      kind, shape.extent(shape.m), shape.extent(shape.n), shape.extent(shape.k),
-      shape.extent(shape.batch), supply, deviceOf(kb));
+  return cuda::chooseGemmConfig(kind, shape.extent(shape.m),
+                                shape.extent(shape.n), shape.extent(shape.k),
+                                shape.extent(shape.batch), supply, deviceOf(kb),
+                                graph::hasFastAccumulation(kb.form.hero()));
 }
 
 /// How both operands of `op` arrive.
@@ -170,9 +207,36 @@ static bool setBoxRows(GemmConfig &config, tile::ContractOp op, int64_t rows,
   return actual <= config.boxRows;
 }
 
-/// Builds the kernel; the configuration follows from what the operands are and
-/// from the sizes of `pattern`, extents and grid from those of `counted`.
+namespace {
+/// Builds the contraction and its holes for kinds of products.
+struct ContractionBuilder {
+  KernelBuilder &kb;
+  const ContractionShape &shape;
+  Value m, n, k;
+
+  tile::ContractOp build(GemmKind kind) {
+    Type element = elementType(kind, kb.builder.getContext());
+    auto op = tile::ContractOp::create(
+        kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(), element,
+        ArrayRef<int64_t>{}, /*lhsVector=*/1, /*lhsOuter=*/false,
+        /*rhsVector=*/1, /*rhsOuter=*/false,
+        /*lhsMatrix=*/nullptr, /*rhsMatrix=*/nullptr);
+    HoleBuilder holes(kb, shape, element, m, n);
+    holes.buildOperand(op, /*isLhs=*/true);
+    holes.buildOperand(op, /*isLhs=*/false);
+    if (!isFloat8(kind) || supplyOf(op) != GemmSupply::Computed)
+      holes.buildEpilogue(op);
+    return op;
+  }
+};
+} // namespace
+
+/// Builds the kernel; `narrow` is the main loop for operands that are copied as
+/// they are, `kind` the one for all others. The configuration follows from what
+/// the operands are and from the sizes of `pattern`, extents and grid from
+/// those of `counted`.
 static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
+                                             std::optional<GemmKind> narrow,
                                              const ContractionShape &shape,
                                              const ContractionShape &pattern,
                                              const ContractionShape &counted) {
@@ -197,16 +261,14 @@ static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
   Value n = hasOpenColumns ? kb.mulIndex(kb.extent(2), columnUnit)
                            : kb.index(shape.extent(shape.n));
   Value k = kb.index(shape.extent(shape.k));
-  Type element = elementType(kind, kb.builder.getContext());
-  auto op = tile::ContractOp::create(
-      kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(), element,
-      ArrayRef<int64_t>{}, /*lhsVector=*/1, /*lhsOuter=*/false,
-      /*rhsVector=*/1, /*rhsOuter=*/false,
-      /*lhsMatrix=*/nullptr, /*rhsMatrix=*/nullptr);
-  HoleBuilder holes(kb, shape, element, m, n);
-  holes.buildOperand(op, /*isLhs=*/true);
-  holes.buildOperand(op, /*isLhs=*/false);
-  holes.buildEpilogue(op);
+  ContractionBuilder contraction{kb, shape, m, n, k};
+  tile::ContractOp op = contraction.build(narrow.value_or(kind));
+  if (narrow && supplyOf(op) == GemmSupply::Computed) {
+    op.erase();
+    op = contraction.build(kind);
+  } else if (narrow) {
+    kind = *narrow;
+  }
   GemmConfig config = chooseConfig(kb, kind, pattern, supplyOf(op));
   if (!setBoxRows(config, op, pattern.extent(shape.m), rows))
     return kb.fusion.emitOpError()
@@ -228,8 +290,12 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
     kind = integerKind(kb.form.hero(), pattern->extent(pattern->k));
   if (!kind)
     return schedulePointwise(kb);
-  if (pattern->lhsOperand == 1)
+  std::optional<GemmKind> narrowest = float8Kind(kb, kb.form.hero());
+  if (pattern->lhsOperand == 1) {
     kind = exchanged(*kind);
+    if (narrowest)
+      narrowest = exchanged(*narrowest);
+  }
   std::optional<ContractionShape> shape =
       kb.options.pattern ? withSizesOf(*pattern, facts, kb.form) : pattern;
   if (!shape)
@@ -254,7 +320,7 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   if (fits(*pattern) && !isNarrow) {
     if (!fits(*shape) || !fits(*counted))
       return kb.fusion.emitOpError("has more results than a grid holds");
-    return buildKernel(kb, *kind, *shape, *pattern, *counted);
+    return buildKernel(kb, *kind, narrowest, *shape, *pattern, *counted);
   }
   if (isNarrow && pattern->extent(pattern->k) >= kShortSum)
     return scheduleRow(kb, analysis::accessFacts(facts, kb.pattern));

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "ContractionHoles.h"
 #include "ContractionMatrix.h"
+#include "fusec/Dialect/Graph/IR/Float8Products.h"
 #include "fusec/Dialect/Tile/Transforms/AxisInfo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -115,9 +116,10 @@ static tile::LoadOp plainLoad(Value value, Type element) {
   auto load = value.getDefiningOp<tile::LoadOp>();
   if (!load || !load.getMask())
     return {};
-  // Integers may differ in sign.
+  // Integers may differ in sign, 8-bit floats in type.
   Type stored = cast<MemRefType>(load.getBuffer().getType()).getElementType();
-  if (stored != element && !(element.isInteger() && stored.isInteger(8)))
+  if (stored != element && !(element.isInteger() && stored.isInteger(8)) &&
+      !(graph::isFloat8(element) && graph::isFloat8(stored)))
     return {};
   for (Value condition : conditions)
     if (!implies(load.getMask(), condition))
@@ -226,7 +228,7 @@ void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs) {
   (isLhs ? op.setLhsVector(best.width) : op.setRhsVector(best.width));
   (isLhs ? op.setLhsOuter(isOuter) : op.setRhsOuter(isOuter));
   // Nothing turns bytes on their way from memory to the tensor cores.
-  bool isTurned = isOuter && element.isInteger();
+  bool isTurned = isOuter && element.getIntOrFloatBitWidth() == 8;
   if (!best.isCopy || best.width != group || isTurned) {
     fillOperand(op, isLhs, Yield::Elements);
     return;

@@ -43,7 +43,7 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
   Value base = isLhs ? op.getLhsBase() : op.getRhsBase();
   result.argument = cast<BlockArgument>(base).getArgNumber();
   runtime::TensorMapArg &map = result.map;
-  map.dtype = isInteger(config.kind)          ? DType::U8
+  map.dtype = bytes == 1                     ? DType::U8
               : config.kind == GemmKind::F16 ? DType::F16
                                              : DType::BF16;
   map.swizzle = 128;

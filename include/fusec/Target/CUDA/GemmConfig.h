@@ -16,10 +16,28 @@
 namespace fusec::cuda {
 
 /// What the main loop computes with; the device headers' enum of that name.
-enum class GemmKind : uint8_t { F16, BF16, TF32, F32, I8, I8U8, U8I8, U8 };
+enum class GemmKind : uint8_t {
+  F16,
+  BF16,
+  TF32,
+  F32,
+  I8,
+  I8U8,
+  U8I8,
+  U8,
+  E4M3,
+  E4M3E5M2,
+  E5M2E4M3,
+  E5M2
+};
 
 /// 8-bit integers in, 32-bit sums out.
-inline bool isInteger(GemmKind kind) { return kind >= GemmKind::I8; }
+inline bool isInteger(GemmKind kind) {
+  return kind >= GemmKind::I8 && kind <= GemmKind::U8;
+}
+
+/// 8-bit floats (Warpgroup loop, copied operands along k only).
+inline bool isFloat8(GemmKind kind) { return kind >= GemmKind::E4M3; }
 
 /// The main loops: every warp copies and multiplies (gemm_mma.cuh,
 /// gemm_fma.cuh), or warpgroups with roles on sm_90a (gemm_wgmma.cuh).
@@ -84,6 +102,10 @@ struct GemmConfig {
   /// Rows of a box of A (Warpgroup loop): fewer than a tile has where the
   /// matrix has fewer; 0: as many as a tile has.
   int64_t boxRows = 0;
+  /// Parts of a tile's columns whose sums of one step of k are made apart and
+  /// then added in f32 (8-bit floats); 0: the products accumulate by
+  /// themselves.
+  int64_t parts = 0;
 
   /// Bytes of one element in shared memory.
   int64_t elementBytes() const;
@@ -104,17 +126,18 @@ struct GemmConfig {
   const char *deviceFunction() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 13> toNumbers() const;
+  std::array<int64_t, 14> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 
-/// The configuration expected to be fastest for out[batch, m, n] over k.
+/// The configuration expected to be fastest for out[batch, m, n] over k. With
+/// `fast`, sums of 8-bit floats are not promoted.
 /// The estimate counts rounds of tiles over the SMs at measured rates
 /// (benchmarks/results/2026-11-29-gemm-mma-sync.md); extents may be 0.
 GemmConfig chooseGemmConfig(GemmKind kind, int64_t m, int64_t n, int64_t k,
                             int64_t batch,
                             GemmSupply supply = GemmSupply::Groups,
-                            const GemmDevice &device = {});
+                            const GemmDevice &device = {}, bool fast = false);
 
 } // namespace fusec::cuda
 

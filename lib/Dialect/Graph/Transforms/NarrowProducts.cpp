@@ -8,7 +8,7 @@
 // constants, which folding does once, and what many rows of the other operand
 // share. Whether the transpose is a kernel of its own is up to the planner.
 //===----------------------------------------------------------------------===//
-#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Dialect/Graph/IR/Float8Products.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -34,6 +34,11 @@ static RankedTensorType typeOf(Value value) {
 
 static bool isByte(Value value) {
   return typeOf(value).getElementType().isInteger(8);
+}
+
+/// 8-bit integers and floats, whose products want them contiguous along k.
+static bool isByteWide(Value value) {
+  return isByte(value) || isFloat8(typeOf(value).getElementType());
 }
 
 /// The 8-bit tensor whose elements `value` has; null if there is none. A signed
@@ -201,7 +206,7 @@ struct DropWidening : OpRewritePattern<ContractOp> {
   }
 };
 
-/// An 8-bit operand whose last dimension is not contracted.
+/// An 8-bit operand, integer or float, whose last dimension is not contracted.
 struct TurnOperand : OpRewritePattern<ContractOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -212,8 +217,8 @@ struct TurnOperand : OpRewritePattern<ContractOp> {
       int64_t last = typeOf(side.value).getRank() - 1;
       bool pays = side.value.getDefiningOp<ConstantOp>() ||
                   (sideOf(op, !isLhs).rows() >= kManyRows &&
-                   isByte(isLhs ? op.getRhs() : op.getLhs()));
-      if (!isByte(side.value) || !pays || side.contract.empty() ||
+                   isByteWide(isLhs ? op.getRhs() : op.getLhs()));
+      if (!isByteWide(side.value) || !pays || side.contract.empty() ||
           side.length() < kShortSum || llvm::is_contained(side.contract, last))
         continue;
       turn(op, isLhs, side, rewriter);
@@ -241,9 +246,11 @@ private:
         dim = place[dim];
     // Free dimensions keep their order, and so does the result.
     Side other = sideOf(op, !isLhs);
-    Value made =
+    ContractOp made =
         isLhs ? product(rewriter, op.getLoc(), op.getType(), side, other)
               : product(rewriter, op.getLoc(), op.getType(), other, side);
+    if (hasFastAccumulation(op))
+      made->setAttr(kFastAccumulation, rewriter.getUnitAttr());
     rewriter.replaceOp(op, made);
   }
 };

@@ -77,6 +77,21 @@ constexpr Candidate kByteWarpgroup[] = {
     {64, 128, 128, 4, 1, 1, 4, 2, 1080, 0.7},
     {64, 64, 128, 4, 1, 1, 6, 2, 800, 0.7},
 };
+// 8-bit floats whose sums are promoted: two sets of accumulators, so half the
+// columns a thread. Wider tiles are made in parts (`partsOf`).
+constexpr Candidate kPromotedCluster[] = {
+    {128, 256, 128, 8, 1, 1, 4, 1, 1350, 1},
+    {128, 192, 128, 8, 1, 1, 5, 1, 1400, 1},
+    {128, 128, 128, 8, 1, 1, 6, 1, 1250, 1},
+};
+constexpr Candidate kPromotedWarpgroup[] = {
+    {128, 256, 128, 8, 1, 1, 4, 1, 1250, 1},
+    {128, 192, 128, 8, 1, 1, 5, 1, 1300, 1},
+    {128, 160, 128, 8, 1, 1, 5, 1, 1220, 1},
+    {128, 128, 128, 8, 1, 1, 6, 1, 1150, 1},
+    {64, 128, 128, 4, 1, 1, 6, 1, 900, 1},
+    {64, 64, 128, 4, 1, 1, 6, 2, 800, 0.7},
+};
 constexpr Candidate kByte[] = {
     {128, 128, 128, 2, 2, 1, 3, 2, 764, 0.8},
     {128, 128, 64, 2, 2, 1, 4, 2, 738, 0.8},
@@ -121,9 +136,18 @@ llvm::ArrayRef<Candidate> candidates(GemmKind kind, bool computed) {
   case GemmKind::U8I8:
   case GemmKind::U8:
     return computed ? llvm::ArrayRef(kByteComputed) : llvm::ArrayRef(kByte);
+  case GemmKind::E4M3:
+  case GemmKind::E4M3E5M2:
+  case GemmKind::E5M2E4M3:
+  case GemmKind::E5M2:
+    return {};
   }
   llvm_unreachable("unknown kind");
 }
+
+/// Parts in which the columns of a tile with promoted sums are made: a thread
+/// has at most 192 accumulators.
+int64_t partsOf(int64_t tileN) { return tileN > 192 ? 2 : 1; }
 
 GemmConfig configOf(GemmKind kind, const Candidate &c) {
   GemmConfig config;
@@ -187,7 +211,7 @@ GemmMatrix GemmMatrix::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
 }
 
 int64_t GemmConfig::elementBytes() const {
-  if (isInteger(kind))
+  if (isInteger(kind) || isFloat8(kind))
     return 1;
   return kind == GemmKind::F16 || kind == GemmKind::BF16 ? 2 : 4;
 }
@@ -220,8 +244,9 @@ int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
 }
 
 std::string GemmConfig::deviceType() const {
-  static constexpr const char *names[] = {"F16", "BF16", "TF32", "F32",
-                                          "I8",  "I8U8", "U8I8", "U8"};
+  static constexpr const char *names[] = {
+      "F16",  "BF16", "TF32", "F32",      "I8",       "I8U8",
+      "U8I8", "U8",   "E4M3", "E4M3E5M2", "E5M2E4M3", "E5M2"};
   bool isWarpgroup = loop == GemmLoop::Warpgroup;
   std::string text = isWarpgroup ? "GemmWgmmaConfig" : "GemmConfig";
   text += std::string("<GemmKind::") + names[static_cast<unsigned>(kind)];
@@ -231,7 +256,9 @@ std::string GemmConfig::deviceType() const {
   };
   if (isWarpgroup)
     add({warpsM / 4, tileN, stages, groupM, minBlocks, cluster});
-  else
+  if (isWarpgroup && parts)
+    add({parts});
+  if (!isWarpgroup)
     add({tileM, tileN, tileK, warpsM, warpsN, stages, groupM, warpsK});
   return text + ">";
 }
@@ -240,7 +267,7 @@ const char *GemmConfig::deviceFunction() const {
   return loop == GemmLoop::Warpgroup ? "gemm_wgmma" : "gemm";
 }
 
-std::array<int64_t, 13> GemmConfig::toNumbers() const {
+std::array<int64_t, 14> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -253,11 +280,12 @@ std::array<int64_t, 13> GemmConfig::toNumbers() const {
           minBlocks,
           static_cast<int64_t>(loop),
           cluster,
-          boxRows};
+          boxRows,
+          parts};
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 13 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 14 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -268,22 +296,25 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.loop = static_cast<GemmLoop>(numbers[10]);
   config.cluster = numbers[11];
   config.boxRows = numbers[12];
+  config.parts = numbers[13];
   return config;
 }
 
 GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
                                          int64_t k, int64_t batch,
                                          GemmSupply supply,
-                                         const GemmDevice &device) {
+                                         const GemmDevice &device, bool fast) {
   std::optional<GemmConfig> best;
   double bestTime = 0;
   bool computed = supply == GemmSupply::Computed;
+  bool isPromoted = isFloat8(kind) && !fast;
   auto consider = [&](llvm::ArrayRef<Candidate> table, GemmLoop loop,
                       int64_t cluster) {
     for (const Candidate &c : table) {
       GemmConfig config = configOf(kind, c);
       config.loop = loop;
       config.cluster = cluster;
+      config.parts = isPromoted ? partsOf(config.tileN) : 0;
       // The smallest configuration fits every device.
       bool isFallback = loop == GemmLoop::Warp && &c == &table.back() && !best;
       if (config.sharedBytes() > device.sharedPerBlock && !isFallback)
@@ -295,13 +326,18 @@ GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
       bestTime = time;
     }
   };
-  bool isByte = isInteger(kind);
+  bool isByte = isInteger(kind) || isFloat8(kind);
+  auto pick = [&](auto &half, auto &byte, auto &promoted) {
+    return isPromoted ? llvm::ArrayRef<Candidate>(promoted)
+           : isByte   ? llvm::ArrayRef<Candidate>(byte)
+                      : llvm::ArrayRef<Candidate>(half);
+  };
   bool isNarrow = isByte || kind == GemmKind::F16 || kind == GemmKind::BF16;
   if (isNarrow && supply == GemmSupply::Boxes && device.hasWarpgroups)
-    consider(isByte ? kByteCluster : kHalfCluster, GemmLoop::Warpgroup, 2);
+    consider(pick(kHalfCluster, kByteCluster, kPromotedCluster),
+             GemmLoop::Warpgroup, 2);
   if (isNarrow && !computed && device.hasWarpgroups)
-    consider(isByte ? llvm::ArrayRef(kByteWarpgroup)
-                    : llvm::ArrayRef(kHalfWarpgroup),
+    consider(pick(kHalfWarpgroup, kByteWarpgroup, kPromotedWarpgroup),
              GemmLoop::Warpgroup, 1);
   consider(candidates(kind, computed), GemmLoop::Warp, 1);
   return *best;

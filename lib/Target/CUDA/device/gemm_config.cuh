@@ -8,7 +8,8 @@
 //
 // Inclusion order of the skeleton (the files include nothing themselves):
 // prelude, gemm_config, gemm_load, gemm_epilogue, gemm_fragment, gemm_mma,
-// gemm_fma, gemm_wgmma (where the prelude of sm_90a is there), gemm_entry.
+// gemm_fma, gemm_wgmma and gemm_promote (where the prelude of sm_90a is there),
+// gemm_entry.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_GEMM_CONFIG_CUH
 #define FUSEC_GEMM_CONFIG_CUH
@@ -16,9 +17,23 @@
 /// What the main loop computes with. F16, BF16: products of 16-bit elements,
 /// exact in f32, on tensor cores. TF32: f32 elements rounded to 11 significant
 /// bits, on tensor cores. F32: fused multiply-add in f32, k ascending. These
-/// accumulate in f32. The others multiply 8-bit integers on tensor cores and
-/// add modulo 2^32 in i32; the names are the types of A and B.
-enum class GemmKind : u8 { F16, BF16, TF32, F32, I8, I8U8, U8I8, U8 };
+/// accumulate in f32. I8 to U8 multiply 8-bit integers on tensor cores and add
+/// modulo 2^32 in i32, E4M3 to E5M2 8-bit floats and accumulate as
+/// gemm_promote.cuh says; the names are the types of A and B.
+enum class GemmKind : u8 {
+  F16,
+  BF16,
+  TF32,
+  F32,
+  I8,
+  I8U8,
+  U8I8,
+  U8,
+  E4M3,
+  E4M3E5M2,
+  E5M2E4M3,
+  E5M2
+};
 
 /// How an operand reaches shared memory. Async: 16-byte groups copied unchanged
 /// from memory. Computed: the hole returns elements. Tensor: boxes of a tensor
@@ -38,7 +53,7 @@ struct GemmSource {
 };
 
 /// Element: what shared memory and the operand holes have (for 8-bit integers
-/// i8, whatever the sign). A, B: what the products take it for. Sum: what
+/// i8, whatever the sign; for 8-bit floats f8e4m3, whatever the type). A, B: what the products take it for. Sum: what
 /// accumulates and comes to the epilogue.
 template <class ElementType, class TypeA, class TypeB, class SumType>
 struct GemmTypesOf {
@@ -61,6 +76,16 @@ template <>
 struct GemmTypes<GemmKind::U8I8> : GemmTypesOf<i8, u8, i8, i32> {};
 template <>
 struct GemmTypes<GemmKind::U8> : GemmTypesOf<i8, u8, u8, i32> {};
+template <>
+struct GemmTypes<GemmKind::E4M3> : GemmTypesOf<f8e4m3, f8e4m3, f8e4m3, f32> {};
+template <>
+struct GemmTypes<GemmKind::E4M3E5M2>
+    : GemmTypesOf<f8e4m3, f8e4m3, f8e5m2, f32> {};
+template <>
+struct GemmTypes<GemmKind::E5M2E4M3>
+    : GemmTypesOf<f8e4m3, f8e5m2, f8e4m3, f32> {};
+template <>
+struct GemmTypes<GemmKind::E5M2> : GemmTypesOf<f8e4m3, f8e5m2, f8e5m2, f32> {};
 
 /// The position of a tile element in shared memory. A tile is kept line by
 /// line (a line: TileK elements of one row, or the outer extent at one k);

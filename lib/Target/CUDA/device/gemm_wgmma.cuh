@@ -36,8 +36,10 @@ struct GemmPanel {
 /// warpgroups makes tiles of 64 * Consumers x TileN, 128 bytes of k a step.
 /// Blocks CTAs share an SM. The CTAs of a cluster have tiles one below the
 /// other; each brings a part of B and copies it to all (Tensor operands only).
+/// With Parts the sums of each step are promoted, a part of the columns at a
+/// time (gemm_promote.cuh).
 template <GemmKind Kind, i32 Consumers, i32 TileN, i32 Stages, i32 GroupM,
-          i32 Blocks, i32 Cluster>
+          i32 Blocks, i32 Cluster, i32 Parts = 0>
 struct GemmWgmmaConfig {
   using Types = GemmTypes<Kind>;
   using Element = typename Types::Element;
@@ -51,6 +53,7 @@ struct GemmWgmmaConfig {
   static constexpr i32 kGroupM = GroupM;
   static constexpr i32 kBlocks = Blocks;
   static constexpr i32 kCluster = Cluster;
+  static constexpr i32 kParts = Parts;
   static constexpr i32 kLoadThreads = 128;
   static constexpr i32 kThreads = 128 * (Consumers + 1);
   static constexpr i32 kGroup = 16 / i32(sizeof(Element));
@@ -67,8 +70,10 @@ struct GemmWgmmaConfig {
 
   static_assert(sizeof(Element) <= 2, "tf32 would have to be rounded first");
   static_assert(TileN % 32 == 0 && TileN <= 256 &&
-                    (TileN % (64 * Cluster) == 0 || Cluster == 1),
-                "lanes hand over 32 columns at once, clusters share panels");
+                    (TileN % (64 * Cluster) == 0 || Cluster == 1 ||
+                     (sizeof(Element) == 1 && TileN % (8 * Cluster) == 0)),
+                "lanes hand over 32 columns at once, clusters share panels, or "
+                "rows by the eight where they are along k");
   static_assert(Stages >= 3, "two slots are under way");
 };
 
@@ -351,6 +356,12 @@ FUSEC_DEVICE void gemmRelease(FUSEC_SHARED_PTR(FusecMbarrier) empty, i32 slot) {
   }
 }
 
+template <class Config, class Holes, class Ring>
+FUSEC_DEVICE void
+gemmPromote(const Holes &holes, Ring ring, FUSEC_SHARED_PTR(FusecMbarrier) full,
+            FUSEC_SHARED_PTR(FusecMbarrier) empty,
+            const GemmWork<Config> &work, i32 group);
+
 /// Multiplies what the producer brings; `group` is the warpgroup's 64 rows.
 template <class Config, class Holes, class Ring>
 FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
@@ -446,7 +457,10 @@ FUSEC_DEVICE void gemm_wgmma(const Holes &holes, const MapA &mapA,
   } else {
     if constexpr (Config::kMoveRegisters)
       setmaxnreg_inc<Feeds::kTensors ? 224 : 216>();
-    gemmConsume<Config>(holes, ring, full, empty, work, warp() / 4 - 1);
+    if constexpr (Config::kParts > 0)
+      gemmPromote<Config>(holes, ring, full, empty, work, warp() / 4 - 1);
+    else
+      gemmConsume<Config>(holes, ring, full, empty, work, warp() / 4 - 1);
   }
   // A block stays while others may still copy to it or give slots back.
   if constexpr (Config::kCluster > 1)

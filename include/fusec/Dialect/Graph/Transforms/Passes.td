@@ -28,13 +28,36 @@ def DecomposeCompositesPass : Pass<"fusec-graph-decompose-composites"> {
   ];
 }
 
+def Float8ProductsPass : Pass<"fusec-graph-float8-products"> {
+  let summary = "multiplies dequantised 8-bit floats as they are";
+  let description = [{
+    Sums of (a * sa) * (b * sb) over 16 terms or more, where a and b are 8-bit
+    floats behind casts or dequantisation and sa and sb do not depend on what is
+    summed, become sums of a * b in f32 that are scaled afterwards. For operands
+    of 16 bits, and of 32 where `allowTf32` or `graph.fast_accumulation` says
+    that their sums may be less accurate. For mode `default` alone
+    (docs/semantics.md). Needs composites decomposed.
+    ```mlir
+    %x = graph.mul %a16, %sa : tensor<8x64xf16>       // %a16 = cast of f8E4M3FN
+    %r = graph.contract %x, %b16 batch [] x [] contract [1] x [1]
+    // becomes
+    %p = graph.contract %a, %b batch [] x [] contract [1] x [1]
+    %r = cast(%p * broadcast(%sa))
+    ```
+  }];
+  let dependentDialects = ["::fusec::graph::GraphDialect"];
+  let statistics = [
+    Statistic<"numNarrowed", "num-narrowed", "products of 8-bit floats">
+  ];
+}
+
 def NarrowProductsPass : Pass<"fusec-graph-narrow-products"> {
   let summary = "takes zero points out of integer products";
   let description = [{
     Sums of (a - z) * b over 16 terms or more, in integers, where a and b have
     8-bit elements and z is one number, become sums of a * b and of b: tensor
     cores multiply 8-bit elements. Products of widened 8-bit elements read them
-    as they are. 8-bit operands that are not contiguous along k are transposed,
+    as they are. 8-bit operands, integers and floats, that are not contiguous along k are transposed,
     if they are constant or shared by 256 rows of the other one. Exact. Needs
     composites decomposed; constants that arise are left to
     `fusec-graph-fold-constants`.

@@ -59,7 +59,7 @@ def size(dtype, *shape):
 
 def load_cases():
     """All cases, in the order of the table."""
-    for name in ("products", "epilogues", "few_rows"):
+    for name in ("products", "epilogues", "few_rows", "float8"):
         importlib.import_module(f"{__package__}.{name}")
     return CASES
 

@@ -125,6 +125,35 @@ TEST(Bounds, SumsAreOffByOneRoundingPerTerm) {
       boundsOf(graph, {reals(DType::F32, {1000}, values)})[0].low[0]));
 }
 
+TEST(Bounds, SumsOfFloat8ProductsAreCutOffWhereGpusMakeThem) {
+  // 512 products of 1.125 * 1.25: S = 720, and 1.40625 has seven digits.
+  std::vector<double> left(512, 1.125), right(512, 1.25);
+  auto roomOf = [&](llvm::StringRef flag, bool float8Sums) {
+    Graph graph({"tensor<512xf8E4M3FN>", "tensor<512xf8E4M3FN>"}, "tensor<f32>",
+                ("graph.contract %0, %1 batch [] x [] contract [0] x [0] " +
+                 flag +
+                 " : tensor<512xf8E4M3FN>, tensor<512xf8E4M3FN> -> "
+                 "tensor<f32>")
+                    .str());
+    auto bounds = evaluateBounds(
+        graph.function(),
+        {reals(DType::F8E4M3, {512}, left), reals(DType::F8E4M3, {512}, right)},
+        {}, float8Sums);
+    EXPECT_TRUE(bool(bounds));
+    return (*bounds)[0].high[0] - (*bounds)[0].middle.getF64(0);
+  };
+  // Exact in f32.
+  EXPECT_EQ(roomOf("", false), 0);
+  // Four instructions of 32 products and an accumulator, one in reserve.
+  EXPECT_NEAR(roomOf("", true), (128 + 2 * 5) * 0x1p-13 * 720, 0.1);
+  EXPECT_NEAR(roomOf("{graph.fast_accumulation}", true),
+              (512 + 2 * 17) * 0x1p-13 * 720, 0.2);
+  // Sums below 2^14 of the last digit are exact: 512 * 1 * 2.
+  left.assign(512, 1), right.assign(512, 2);
+  EXPECT_EQ(roomOf("", true), 0);
+  EXPECT_EQ(roomOf("{graph.fast_accumulation}", true), 0);
+}
+
 TEST(Bounds, SumsThatCancelMayTurnTheirSign) {
   Graph graph({"tensor<3xf32>"}, "tensor<f32>",
               "graph.reduce sum %0 [0] : tensor<3xf32> -> tensor<f32>");

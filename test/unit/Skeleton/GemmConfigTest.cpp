@@ -46,6 +46,29 @@ TEST(GemmConfig, HasTheFormulasOfTheWarpgroupLoop) {
   EXPECT_EQ(same.deviceType(), config.deviceType());
 }
 
+TEST(GemmConfig, PromotesSumsOfFloat8UnlessTheyMayBeFast) {
+  for (GemmKind kind :
+       {GemmKind::E4M3, GemmKind::E4M3E5M2, GemmKind::E5M2E4M3, GemmKind::E5M2})
+    for (GemmSupply supply : {GemmSupply::Groups, GemmSupply::Boxes})
+      for (int64_t n : {64, 1000, 8192}) {
+        GemmConfig promoted = chooseGemmConfig(kind, n, n, n, 1, supply);
+        GemmConfig fast =
+            chooseGemmConfig(kind, n, n, n, 1, supply, {}, /*fast=*/true);
+        EXPECT_EQ(promoted.loop, GemmLoop::Warpgroup);
+        EXPECT_GT(promoted.parts, 0);
+        EXPECT_EQ(fast.parts, 0);
+        // Two sets of accumulators beside what else a thread needs.
+        int64_t sums = promoted.tileN / 2 * (promoted.parts + 1);
+        EXPECT_LE(sums / promoted.parts, 192);
+        EXPECT_EQ(promoted.elementBytes(), 1);
+        EXPECT_LE(promoted.sharedBytes(), GemmDevice().sharedPerBlock);
+        EXPECT_EQ(GemmConfig::fromNumbers(promoted.toNumbers()).deviceType(),
+                  promoted.deviceType());
+      }
+  EXPECT_EQ(chooseGemmConfig(GemmKind::F16, 512, 512, 512, 1).parts, 0);
+  EXPECT_EQ(chooseGemmConfig(GemmKind::U8, 512, 512, 512, 1).parts, 0);
+}
+
 TEST(GemmConfig, LaunchesNothingForEmptyResults) {
   for (GemmKind kind : kKinds) {
     EXPECT_EQ(chooseGemmConfig(kind, 0, 64, 64, 1).grid(0, 64, 1, {}), 0);

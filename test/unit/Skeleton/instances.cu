@@ -77,6 +77,18 @@ SUMS(bytes_gather, 2, BytesGatherSmall, Computed, AlongK, 1, Computed,
 #ifdef FUSEC_SM90
 using GroupBytes = GemmWgmmaConfig<GemmKind::I8, 2, 256, 4, 8, 1, 2>;
 TEST_SUMS_SM90(group_bytes, GroupBytes, Tensor, AlongK, 16, Tensor, AlongK, 16)
+using GroupPromoted = GemmWgmmaConfig<GemmKind::E4M3, 2, 192, 5, 8, 1, 2, 1>;
+using GroupParts = GemmWgmmaConfig<GemmKind::E5M2, 2, 256, 4, 8, 1, 1, 2>;
+using GroupSmall = GemmWgmmaConfig<GemmKind::E4M3E5M2, 1, 64, 6, 8, 2, 1, 1>;
+using GroupFast = GemmWgmmaConfig<GemmKind::E5M2E4M3, 2, 256, 4, 8, 1, 2>;
+TEST_KERNEL_SM90(group_promoted, GroupPromoted, f8e4m3, Tensor, AlongK, 16,
+                 Tensor, AlongK, 16)
+TEST_KERNEL_SM90(group_parts, GroupParts, f8e4m3, Async, AlongK, 16, Tensor,
+                 AlongK, 16)
+TEST_KERNEL_SM90(group_small, GroupSmall, f8e4m3, Async, AlongK, 16, Async,
+                 AlongK, 16)
+TEST_KERNEL_SM90(group_fast, GroupFast, f8e4m3, Tensor, AlongK, 16, Tensor,
+                 AlongK, 16)
 using GroupWide = GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 2>;
 using GroupSquare = GemmWgmmaConfig<GemmKind::BF16, 2, 128, 6, 8, 1, 1>;
 using GroupFlat = GemmWgmmaConfig<GemmKind::BF16, 1, 128, 4, 8, 2, 1>;

@@ -217,15 +217,16 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
     cost.launchTime += 1;
 }
 
-/// What a step of a chain takes beside its work, us: a barrier, and values that
-/// come from the L2.
-static constexpr double kStepMicroseconds = 0.3;
+/// What a step of a chain takes beside its work, us: a barrier of the cluster,
+/// and values that go through the L2.
+static constexpr double kStepMicroseconds = 0.8;
 
 CostEstimate CostModel::asStep(const CostEstimate &alone) const {
   CostEstimate step = alone;
-  step.memoryTime =
-      (alone.readBytes + alone.writtenBytes) / kBytesPerMicrosecond;
-  step.instructionTime = alone.instructionTime * target.multiprocessors;
+  step.memoryTime = (alone.readBytes + alone.writtenBytes) /
+                    (kBytesPerMicrosecond * kChainBlocks);
+  step.instructionTime =
+      alone.instructionTime * target.multiprocessors / kChainBlocks;
   step.launchTime = kStepMicroseconds;
   return step;
 }

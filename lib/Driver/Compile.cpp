@@ -212,9 +212,9 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
     fusions.push_back(region.fusion);
     threads.push_back(region.simt);
   }
-  FailureOr<cuda::JointKernel> joint = cuda::emitJointKernel(
-      threads,
-      isChain(fusions) ? cuda::JointOrder::Serial : cuda::JointOrder::Parallel);
+  FailureOr<cuda::JointKernel> joint =
+      isChain(fusions) ? cuda::emitChainKernel(threads, analysis::kChainBlocks)
+                       : cuda::emitJointKernel(threads);
   if (failed(joint))
     return failure();
   summary.kernel = program.addKernel(joint->kernel);

@@ -160,6 +160,23 @@ SmallVector<BufferRef> ProgramBuilder::buffersOf(graph::FusionOp fusion,
   return result;
 }
 
+/// After which of `fusions`, done in turn, all of their blocks must have met:
+/// where the next one reads what was made since the last time.
+static SmallVector<bool> findMeetings(ArrayRef<graph::FusionOp> fusions) {
+  SmallVector<bool> meets(fusions.size());
+  llvm::SmallPtrSet<Operation *, 8> since;
+  for (auto [i, fusion] : llvm::enumerate(fusions)) {
+    if (llvm::any_of(fusion->getOperands(), [&](Value input) {
+          return since.contains(input.getDefiningOp());
+        })) {
+      meets[i - 1] = true;
+      since.clear();
+    }
+    since.insert(fusion);
+  }
+  return meets;
+}
+
 void ProgramBuilder::addJointLaunch(ArrayRef<graph::FusionOp> fusions,
                                     ArrayRef<simt::KernelOp> kernels,
                                     const cuda::JointKernel &joint,
@@ -175,17 +192,19 @@ void ProgramBuilder::addJointLaunch(ArrayRef<graph::FusionOp> fusions,
                            int64_t(1), std::multiplies<int64_t>());
   };
   int64_t blocks = 0;
-  if (joint.runs == cuda::JointOrder::Parallel) {
+  if (!joint.chainBlocks) {
     for (unsigned part : joint.order) {
       add(blocks);
       blocks += blocksOf(part);
     }
   } else {
-    blocks = 1;
+    blocks = joint.chainBlocks;
     for (unsigned part = 0; part < kernels.size(); ++part)
       add(llvm::find(joint.order, part) - joint.order.begin());
     for (unsigned part = 0; part < kernels.size(); ++part)
       add(blocksOf(part));
+    for (bool meets : findMeetings(fusions))
+      add(meets);
   }
   for (unsigned part : joint.order) {
     simt::KernelOp kernel = kernels[part];

@@ -150,13 +150,14 @@ RegionLowering::lowerParts(graph::FusionOp fusion) {
   return apart;
 }
 
-/// Threads of a block that does all of a chain: so many that a thread has about
-/// 4 elements of the largest step; 1024 leave it 64 registers.
+/// Threads of a block of a chain: so many that a thread has about 4 elements of
+/// the largest step.
 static int64_t threadsOf(const analysis::RegionForm &chain) {
   double most = 0;
   for (const analysis::RegionForm &part : chain.parts)
     most = std::max(most, analysis::pointCount(part.spine()));
-  return std::clamp<int64_t>(llvm::PowerOf2Ceil(uint64_t(most) / 4), 128, 1024);
+  uint64_t share = uint64_t(most) / (4 * analysis::kChainBlocks);
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(share), 128, 512);
 }
 
 /// Lowers the parts of a chain. Returns all parts if one of them cannot be a

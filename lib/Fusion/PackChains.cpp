@@ -49,33 +49,22 @@ private:
 
 } // namespace
 
-/// What a region costs as a step; nothing if it cannot be one.
-static std::optional<double> timeOfStep(const analysis::CostModel &model,
-                                        analysis::FactTable &facts,
-                                        const analysis::RegionForm &form) {
-  if (form.kind == KernelKind::Multi) {
-    double sum = 0;
-    for (const analysis::RegionForm &part : form.parts) {
-      std::optional<double> time = timeOfStep(model, facts, part);
-      if (!time)
-        return std::nullopt;
-      sum += *time;
-    }
-    return sum;
-  }
-  if (form.kind != KernelKind::Pointwise && form.kind != KernelKind::Row)
-    return std::nullopt;
-  if (llvm::any_of(form.spine(), ShapedType::isDynamic))
-    return std::nullopt;
-  return model.asStep(model.estimate(facts, form)).total();
+/// Whether regions of this kind can be steps.
+static bool canBeStep(const analysis::RegionForm &form) {
+  if (form.kind == KernelKind::Multi)
+    return llvm::all_of(form.parts, canBeStep);
+  return (form.kind == KernelKind::Pointwise || form.kind == KernelKind::Row) &&
+         llvm::none_of(form.spine(), ShapedType::isDynamic);
 }
 
 std::optional<Step> ChainPacker::asStep(graph::FusionOp fusion) {
   analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
   if (!form)
     return std::nullopt;
-  std::optional<double> time = timeOfStep(model, facts, *form);
-  if (!time || *time > kWorthwhile * model.estimate(facts, *form).total())
+  if (!canBeStep(*form))
+    return std::nullopt;
+  analysis::CostEstimate alone = model.estimate(facts, *form);
+  if (model.asStep(alone).total() > kWorthwhile * alone.total())
     return std::nullopt;
   Step step;
   if (SmallVector<graph::FusionOp, 0> parts = fusion.getParts(); !parts.empty())
@@ -187,5 +176,7 @@ std::vector<PlannedKernel> ChainPacker::run() {
 std::vector<PlannedKernel>
 fusion::packChains(std::vector<PlannedKernel> planned,
                    const FormGroupsOptions &options) {
+  if (options.target.computeCapability < 90)
+    return planned;
   return ChainPacker(std::move(planned), options).run();
 }

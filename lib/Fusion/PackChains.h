@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Private to lib/Fusion. The very last step of a plan: kernels so small that
-// launching them costs more than running them in a single block become steps of
-// one launch (KernelKind::Chain).
+// launching them costs more than running them on a few multiprocessors become
+// steps of one launch (KernelKind::Chain).
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_FUSION_PACKCHAINS_H
 #define FUSEC_LIB_FUSION_PACKCHAINS_H
@@ -14,7 +14,8 @@ namespace fusec::fusion {
 
 /// Puts runs of neighbours of `planned`, which are the launches of `block` in
 /// program order, into one launch each where that pays, and returns the
-/// launches in program order. Linear in the ops of `block`.
+/// launches in program order; nothing changes for targets without clusters.
+/// Linear in the ops of `block`.
 ///
 ///     K1 -> K2+K3 -> K4 -> large K5      chain(K1, K2, K3, K4) -> K5
 std::vector<PlannedKernel> packChains(std::vector<PlannedKernel> planned,

@@ -31,8 +31,8 @@ public:
 
   /// The kernel of `form` by itself, all inputs and outputs in device memory.
   CostEstimate estimate(FactTable &facts, const RegionForm &form) const;
-  /// The kernel `alone` as a step of a chain, in which one block does all of
-  /// it: without a launch, but with a barrier and a trip to the cache.
+  /// The kernel `alone` as a step of a chain, whose `kChainBlocks` blocks do all
+  /// of it: without a launch, but with a barrier and a trip to the cache.
   CostEstimate asStep(const CostEstimate &alone) const;
   /// The kernel with the given traffic and work.
   CostEstimate fromTotals(double readBytes, double writtenBytes,
@@ -44,6 +44,10 @@ public:
 private:
   TargetInfo target;
 };
+
+/// Blocks that run a chain, each on a multiprocessor of its own: the largest
+/// cluster that every GPU with clusters has room for.
+inline constexpr unsigned kChainBlocks = 8;
 
 /// Bytes of a tensor in device memory. An unknown axis counts as
 /// `kAssumedDynamicSize` elements.

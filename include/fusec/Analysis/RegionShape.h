@@ -37,7 +37,7 @@
 //              dims through the hero's operands, epilogue ops at parallel dims.
 // Naive        one op that is a kernel of its own, any role.
 // Multi        independent regions side by side in one launch (`parts`).
-// Chain        regions one after the other in one launch of one block.
+// Chain        regions one after the other in one launch of one cluster.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_ANALYSIS_REGIONSHAPE_H
 #define FUSEC_ANALYSIS_REGIONSHAPE_H

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Side by side: a block looks its part up by its position in the grid and calls
-// that part's function. In turn: one block calls the function of every program
-// for each block that it would have. All threads of a block take the same
-// branch, so barriers inside a function are met by the whole block.
+// that part's function. In turn: the blocks of a cluster share out the blocks
+// that a program would have, and meet before the next one. All threads of a
+// block take the same branch, so barriers inside a function are met by the
+// whole block.
 //===----------------------------------------------------------------------===//
 #include "Emitter.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
@@ -30,8 +31,8 @@ struct Body {
 
 class JointEmitter {
 public:
-  JointEmitter(ArrayRef<simt::KernelOp> kernels, JointOrder runs)
-      : kernels(kernels), runs(runs) {}
+  JointEmitter(ArrayRef<simt::KernelOp> kernels, unsigned chainBlocks)
+      : kernels(kernels), chainBlocks(chainBlocks) {}
   FailureOr<JointKernel> run();
 
 private:
@@ -41,7 +42,7 @@ private:
   std::string dispatch();
 
   ArrayRef<simt::KernelOp> kernels;
-  JointOrder runs;
+  unsigned chainBlocks;
   llvm::MapVector<StringRef, Body> bodies; // by text
 };
 
@@ -85,8 +86,7 @@ FailureOr<Body> JointEmitter::emitBody(simt::KernelOp kernel) {
   add("const i32 block", "block");
   for (Parameter &parameter : nameParameters(emitter, kernel)) {
     // What one program of a chain writes another one reads.
-    if (runs == JointOrder::Serial &&
-        StringRef(parameter.type).starts_with("const "))
+    if (chainBlocks && StringRef(parameter.type).starts_with("const "))
       parameter.type.erase(0, 6);
     std::string type = parameter.isBuffer ? parameter.type : "i64 ";
     body.fields += "  " + type + parameter.name + ";\n";
@@ -118,10 +118,11 @@ std::string JointEmitter::functions() {
   }
   std::string programs = count(kernels.size());
   text += "struct $_table {\n";
-  if (runs == JointOrder::Parallel)
+  if (!chainBlocks)
     text += "  i32 first[" + programs + "];\n";
   else
-    text += "  i32 entry[" + programs + "];\n  i32 blocks[" + programs + "];\n";
+    text += "  i32 entry[" + programs + "];\n  i32 blocks[" + programs +
+            "];\n  i32 meets[" + programs + "];\n";
   for (auto [i, entry] : llvm::enumerate(bodies))
     text += llvm::formatv("  $_{0} t{0}[{1}];\n", i,
                           count(entry.second.programs.size()));
@@ -153,22 +154,23 @@ std::string JointEmitter::dispatch() {
     arena = std::max(arena, entry.second.arenaBytes);
   if (arena)
     text += llvm::formatv("  FUSEC_SHARED(u64, arena, {0});\n", arena / 8);
-  if (runs == JointOrder::Parallel)
+  if (!chainBlocks)
     return text +
            "  const i32 part = part_of(table.first, cta_x());\n"
            "  const i32 block = cta_x() - table.first[part];\n" +
            choose();
-  // The barrier lets the next program see what this one wrote, and the next
-  // block have the arena.
+  std::string blocks = std::to_string(chainBlocks);
   return text + "  for (i32 step = 0; step < " + count(kernels.size()) +
-         "; ++step)\n  for (i32 block = 0; block < table.blocks[step]; "
-         "++block) {\n  const i32 part = table.entry[step];\n" +
-         choose() + "  bar();\n  }\n";
+         "; ++step) {\n  const i32 part = table.entry[step];\n"
+         "  for (i32 block = cluster_rank(); block < table.blocks[step]; "
+         "block += " +
+         blocks + ") {\n" + choose() + (arena ? "  bar();\n" : "") +
+         "  }\n  if (table.meets[step]) cluster_sync();\n  }\n";
 }
 
 FailureOr<JointKernel> JointEmitter::run() {
   JointKernel result;
-  result.runs = runs;
+  result.chainBlocks = chainBlocks;
   std::vector<std::string> texts(kernels.size());
   for (unsigned i = 0; i < kernels.size(); ++i) {
     simt::KernelOp kernel = kernels[i], first = kernels.front();
@@ -187,14 +189,26 @@ FailureOr<JointKernel> JointEmitter::run() {
     llvm::append_range(result.order, entry.second.programs);
   std::string before = functions();
   simt::KernelOp first = kernels.front();
-  std::string rest =
-      llvm::formatv(", {0})(FUSEC_TABLE($_table, table)) {{\n{1}}\n",
-                    first.getThreads(), dispatch());
-  result.kernel = makeKernel(before, "FUSEC_KERNEL(", rest, first);
+  std::string launch = std::to_string(first.getThreads());
+  if (chainBlocks)
+    launch += ", 1, " + std::to_string(chainBlocks);
+  std::string rest = llvm::formatv(
+      ", {0})(FUSEC_TABLE($_table, table)) {{\n{1}}\n", launch, dispatch());
+  result.kernel = makeKernel(
+      before, chainBlocks ? "FUSEC_KERNEL_CLUSTER(" : "FUSEC_KERNEL(", rest,
+      first);
+  if (chainBlocks) {
+    result.kernel.cluster = chainBlocks;
+    result.kernel.usesSm90 = true;
+  }
   return result;
 }
 
-FailureOr<JointKernel> cuda::emitJointKernel(ArrayRef<simt::KernelOp> kernels,
-                                             JointOrder runs) {
-  return JointEmitter(kernels, runs).run();
+FailureOr<JointKernel> cuda::emitJointKernel(ArrayRef<simt::KernelOp> kernels) {
+  return JointEmitter(kernels, 0).run();
+}
+
+FailureOr<JointKernel> cuda::emitChainKernel(ArrayRef<simt::KernelOp> kernels,
+                                             unsigned blocks) {
+  return JointEmitter(kernels, blocks).run();
 }

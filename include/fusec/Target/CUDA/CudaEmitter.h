@@ -18,43 +18,44 @@ namespace fusec::cuda {
 /// (Kernel::usesSkeleton).
 mlir::FailureOr<runtime::Kernel> emitKernel(simt::KernelOp kernel);
 
-/// How the programs of one kernel run.
-enum class JointOrder {
-  /// Side by side, each in blocks of its own.
-  Parallel,
-  /// One after the other in one block, which walks their grids.
-  Serial
-};
-
 /// One kernel for several thread programs of equal thread counts.
 struct JointKernel {
   runtime::Kernel kernel;
   /// The programs in the order of their entries: those of one body are
   /// neighbours.
   llvm::SmallVector<unsigned> order;
-  JointOrder runs = JointOrder::Parallel;
+  /// Blocks that run a chain; 0 where the programs run side by side.
+  unsigned chainBlocks = 0;
   /// By program: its entry holds the first two sizes of its grid after the
   /// arguments.
   llvm::SmallVector<bool> usesGrid;
 };
 
-/// Writes `kernels` as one kernel; its grid is their grids one after the other,
-/// or one block that does the programs in turn. Programs of equal text,
-/// whatever their grid and extents, are one device function; what differs is in
-/// a table that is the only parameter:
+/// Writes `kernels` as one kernel whose grid is their grids one after the
+/// other. Programs of equal text, whatever their grid and extents, are one
+/// device function; what differs is in a table that is the only parameter:
 ///
-///     i32 first[parts]          Parallel: first block of each entry
-///     i32 entry[parts]          Serial: the entry of each program
-///     i32 blocks[parts]         Serial: its number of blocks
+///     i32 first[parts]          first block of each part
 ///     per part in `order`       buffers, then extents (i64), then the grid's
 ///                               first two sizes (i64) if `usesGrid`
 ///
 /// The text thus grows with the number of bodies, not of parts. Shared arrays
 /// of all programs lie in one arena of the largest need. Skeletons have launch
-/// needs of their own and are refused with a diagnostic. In a Serial kernel all
-/// buffers are read as memory that it also writes.
+/// needs of their own and are refused with a diagnostic.
 mlir::FailureOr<JointKernel>
-emitJointKernel(llvm::ArrayRef<simt::KernelOp> kernels, JointOrder runs);
+emitJointKernel(llvm::ArrayRef<simt::KernelOp> kernels);
+
+/// The same for programs that run one after the other on one cluster of
+/// `blocks` blocks (sm_90), which share out the blocks of each; the table
+/// begins with
+///
+///     i32 entry[parts]          the entry of each program
+///     i32 blocks[parts]         its number of blocks
+///     i32 meets[parts]          not 0: the blocks meet before the next program
+///
+/// All buffers are read as memory that the kernel also writes.
+mlir::FailureOr<JointKernel>
+emitChainKernel(llvm::ArrayRef<simt::KernelOp> kernels, unsigned blocks);
 
 /// A tensor map that a launch passes after all other arguments.
 struct TensorBoxes {

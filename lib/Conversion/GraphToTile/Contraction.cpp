@@ -169,12 +169,12 @@ static cuda::GemmDevice deviceOf(KernelBuilder &kb) {
 }
 
 static GemmConfig chooseConfig(KernelBuilder &kb, GemmKind kind,
-                               const ContractionShape &shape,
-                               GemmSupply supply) {
-  return cuda::chooseGemmConfig(kind, shape.extent(shape.m),
-                                shape.extent(shape.n), shape.extent(shape.k),
-                                shape.extent(shape.batch), supply, deviceOf(kb),
-                                graph::hasFastAccumulation(kb.form.hero()));
+                               const ContractionShape &shape, GemmSupply supply,
+                               const cuda::GemmOrders *few = nullptr) {
+  return cuda::chooseGemmConfig(
+      kind, shape.extent(shape.m), shape.extent(shape.n), shape.extent(shape.k),
+      shape.extent(shape.batch), supply, deviceOf(kb),
+      graph::hasFastAccumulation(kb.form.hero()), few);
 }
 
 /// How both operands of `op` arrive.
@@ -207,12 +207,24 @@ static bool setBoxRows(GemmConfig &config, tile::ContractOp op, int64_t rows,
   return actual <= config.boxRows;
 }
 
+/// Whether a product of fewer rows than a tile of other loops needs is still
+/// one for tensor cores: reading many 16-bit weights is all that counts.
+static bool isForFewRows(GemmKind kind, const ContractionShape &shape) {
+  constexpr int64_t kManyWeights = int64_t(1) << 20;
+  int64_t m = shape.extent(shape.m), n = shape.extent(shape.n),
+          k = shape.extent(shape.k);
+  return (kind == GemmKind::F16 || kind == GemmKind::BF16) && m < kFewRows &&
+         n >= 64 && k >= 256 && n * k >= kManyWeights;
+}
+
 namespace {
 /// Builds the contraction and its holes for kinds of products.
 struct ContractionBuilder {
   KernelBuilder &kb;
   const ContractionShape &shape;
   Value m, n, k;
+  /// The loop for few rows takes them along k; that is all they need.
+  bool hasFewRows;
 
   tile::ContractOp build(GemmKind kind) {
     Type element = elementType(kind, kb.builder.getContext());
@@ -222,7 +234,7 @@ struct ContractionBuilder {
         /*rhsVector=*/1, /*rhsOuter=*/false,
         /*lhsMatrix=*/nullptr, /*rhsMatrix=*/nullptr);
     HoleBuilder holes(kb, shape, element, m, n);
-    holes.buildOperand(op, /*isLhs=*/true);
+    holes.buildOperand(op, /*isLhs=*/true, hasFewRows);
     holes.buildOperand(op, /*isLhs=*/false);
     if (!isFloat8(kind) || supplyOf(op) != GemmSupply::Computed)
       holes.buildEpilogue(op);
@@ -261,7 +273,8 @@ static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
   Value n = hasOpenColumns ? kb.mulIndex(kb.extent(2), columnUnit)
                            : kb.index(shape.extent(shape.n));
   Value k = kb.index(shape.extent(shape.k));
-  ContractionBuilder contraction{kb, shape, m, n, k};
+  ContractionBuilder contraction{kb, shape, m,
+                                 n,  k,     isForFewRows(kind, pattern)};
   tile::ContractOp op = contraction.build(narrow.value_or(kind));
   if (narrow && supplyOf(op) == GemmSupply::Computed) {
     op.erase();
@@ -269,7 +282,8 @@ static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
   } else if (narrow) {
     kind = *narrow;
   }
-  GemmConfig config = chooseConfig(kb, kind, pattern, supplyOf(op));
+  cuda::GemmOrders orders{op.getLhsOuter(), op.getRhsOuter()};
+  GemmConfig config = chooseConfig(kb, kind, pattern, supplyOf(op), &orders);
   if (!setBoxRows(config, op, pattern.extent(shape.m), rows))
     return kb.fusion.emitOpError()
            << "has " << rows << " rows: expected at most " << config.boxRows;
@@ -316,7 +330,8 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   };
   int64_t narrow =
       std::min(pattern->extent(pattern->m), pattern->extent(pattern->n));
-  bool isNarrow = narrow > 0 && narrow < kFewRows;
+  bool isNarrow =
+      narrow > 0 && narrow < kFewRows && !isForFewRows(*kind, *pattern);
   if (fits(*pattern) && !isNarrow) {
     if (!fits(*shape) || !fits(*counted))
       return kb.fusion.emitOpError("has more results than a grid holds");

@@ -218,12 +218,12 @@ HoleBuilder::Trial HoleBuilder::tryOperand(tile::ContractOp op, bool isLhs,
   return trial;
 }
 
-void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs) {
-  Trial alongK = tryOperand(op, isLhs, false);
-  Trial alongOuter = tryOperand(op, isLhs, true);
+void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs, bool alongK) {
+  Trial lines = tryOperand(op, isLhs, false);
+  Trial columns = alongK ? lines : tryOperand(op, isLhs, true);
   auto rank = [](const Trial &t) { return std::pair(t.width, t.run); };
-  bool isOuter = rank(alongK) < rank(alongOuter);
-  const Trial &best = isOuter ? alongOuter : alongK;
+  bool isOuter = rank(lines) < rank(columns);
+  const Trial &best = isOuter ? columns : lines;
   int64_t group = 128 / element.getIntOrFloatBitWidth();
   (isLhs ? op.setLhsVector(best.width) : op.setRhsVector(best.width));
   (isLhs ? op.setLhsOuter(isOuter) : op.setRhsOuter(isOuter));

@@ -20,8 +20,9 @@ public:
               mlir::Type element, mlir::Value m, mlir::Value n)
       : kb(kb), shape(shape), element(element), m(m), n(n) {}
 
-  /// Builds the hole of A or B of `op` and sets its attributes and base.
-  void buildOperand(tile::ContractOp op, bool isLhs);
+  /// Builds the hole of A or B of `op` and sets its attributes and base. With
+  /// `alongK` it is not built along the outer dimension.
+  void buildOperand(tile::ContractOp op, bool isLhs, bool alongK = false);
   void buildEpilogue(tile::ContractOp op);
 
 private:

@@ -225,7 +225,7 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
   result.usesSkeleton = bool(contract);
   if (contract) {
     GemmConfig config = GemmConfig::fromNumbers(contract.getConfig());
-    result.usesSm90 = config.loop == GemmLoop::Warpgroup;
+    result.usesSm90 = config.loop == GemmLoop::Warpgroup || config.cluster > 1;
     result.cluster = static_cast<uint32_t>(config.cluster);
   }
   return result;

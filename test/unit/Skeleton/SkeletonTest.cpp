@@ -47,13 +47,18 @@ struct KernelCase {
   int warpsK = 1;
   /// Of the Warpgroup loop; 0 for the others. warpsM multiply there.
   int cluster = 0;
+  /// The loop for few rows.
+  bool few = false;
 
   std::string text() const;
-  bool isWarpgroup() const { return cluster > 0; }
+  bool isWarpgroup() const { return cluster > 0 && !few; }
   uint32_t threads() const {
     return 32 * (warpsM * warpsN * warpsK + (isWarpgroup() ? 4 : 0));
   }
   uint32_t sharedBytes() const {
+    if (few)
+      return warpsK *
+             std::max(stages * (tileM + tileN) * 64, tileM * (tileN + 4) * 4);
     if (isWarpgroup())
       return stages * (tileM + (tileN + 63) / 64 * 64) * tileK * byteSize(type);
     return std::max<uint32_t>(stages * (tileM + tileN) * tileK * byteSize(type),
@@ -81,6 +86,13 @@ std::string KernelCase::text() const {
     return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
            name + ", Config_" + name + ", " + operands;
   }
+  if (few) {
+    std::string config = "GemmFewConfig<GemmKind::" + std::string(kind);
+    for (int v : {tileM, tileN, warpsK, stages, cluster})
+      config += ", " + std::to_string(v);
+    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_FEW(" +
+           name + ", Config_" + name + ", " + operands;
+  }
   std::string config = "GemmConfig<GemmKind::" + std::string(kind);
   for (int v : {tileM, tileN, tileK, warpsM, warpsN, stages, groupM, warpsK})
     config += ", " + std::to_string(v);
@@ -92,6 +104,27 @@ constexpr Side tensorK = {Access::Tensor, Order::AlongK, 8};
 constexpr Side tensorOuter = {Access::Tensor, Order::AlongOuter, 8};
 
 const KernelCase kCases[] = {
+    // Few rows: as many parts of k as warps and blocks of a cluster.
+    {"few_kk", "F16", DType::F16, 16, 64, 32, 1, 1, 3, 1, asyncK, asyncK, 4, 1,
+     true},
+    {"few_kn", "BF16", DType::BF16, 8, 64, 32, 1, 1, 4, 1, asyncK, asyncOuter,
+     3, 1, true},
+    {"few_cluster", "BF16", DType::BF16, 16, 64, 32, 1, 1, 3, 1, asyncK,
+     asyncOuter, 2, 4, true},
+    {"few_rows", "F16", DType::F16, 64, 64, 32, 1, 1, 2, 1, asyncK, asyncOuter,
+     2, 2, true},
+    {"few_short", "F16", DType::F16, 32, 32, 32, 1, 1, 3, 1, computedK(2),
+     asyncK, 2, 1, true},
+    {"few_computed", "BF16", DType::BF16, 16, 64, 32, 1, 1, 3, 1, asyncK,
+     computedK(8), 4, 1, true},
+    {"few_computed1", "F16", DType::F16, 8, 64, 32, 1, 1, 2, 1, computedK(1),
+     computedOuter(1), 2, 2, true},
+    {"few_computed4", "F16", DType::F16, 16, 64, 32, 1, 1, 3, 1, asyncK,
+     computedOuter(4), 2, 1, true},
+    {"few_tf32", "TF32", DType::F32, 16, 64, 16, 1, 1, 3, 1, asyncK, asyncK, 2,
+     1, true},
+    {"few_tf32_computed", "TF32", DType::F32, 8, 32, 16, 1, 1, 3, 1,
+     computedK(1), computedK(4), 4, 2, true},
     {"wg_kk", "F16", DType::F16, 128, 256, 64, 8, 1, 4, 8, tensorK, tensorK, 1,
      2},
     {"wg_kn", "BF16", DType::BF16, 128, 128, 64, 8, 1, 3, 2, tensorK,
@@ -236,7 +269,7 @@ struct Problem {
 
   void run() {
     const EmulatorModule *loaded =
-        test::skeletonModule(c.name, c.text(), c.isWarpgroup());
+        test::skeletonModule(c.name, c.text(), c.cluster > 0);
     ASSERT_NE(loaded, nullptr);
     EmulatorMemory memory;
     auto add = [&](void *data, size_t bytes, const char *name, bool output) {
@@ -264,6 +297,8 @@ struct Problem {
     launch.grid = {uint32_t((s.m + c.tileM - 1) / c.tileM *
                             ((s.n + c.tileN - 1) / c.tileN) * s.batch),
                    1, 1};
+    if (c.few)
+      launch.grid[0] *= c.cluster;
     // Few enough that each takes several tiles.
     if (c.isWarpgroup())
       launch.grid[0] = launch.grid[0] ? 2 : 0;
@@ -366,7 +401,11 @@ TEST_P(Skeleton, MatchesFloat64) {
   if (c.a.access != Access::Tensor && c.b.access != Access::Tensor)
     check({5, 9, 0, 2});
   // Three turns of the ring and an incomplete step.
-  check({19, 23, 3 * c.stages * c.tileK + c.tileK / 2 + 1, 1});
+  int parts = c.few ? c.warpsK * c.cluster : 1;
+  check({19, 23, parts * 3 * c.stages * c.tileK + c.tileK / 2 + 1, 1});
+  // Not every part has as many steps.
+  if (c.few)
+    check({c.tileM, 70, (parts + 1) * c.stages * c.tileK, 2});
   // Exactly as many steps as slots, and one fewer.
   check({9, 11, c.stages * c.tileK, 1});
   check({9, 11, (c.stages - 1) * c.tileK, 1});

@@ -165,6 +165,27 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
   }                                                                            \
   FUSEC_EXPORT(name)
 
+/// The same by the loop for few rows.
+#define TEST_KERNEL_FEW(name, config, T, accessA, orderA, vectorA, accessB,    \
+                        orderB, vectorB)                                       \
+  TEST_FEW_ENTRY(name, config)                                                 \
+  (const T *pa, const T *pb, const f32 *bias, const f32 *scale, T *out,        \
+   f32 *copy, i32 m, i32 n, i32 k, i32 batch, TestStrides sa,                  \
+   TestStrides sb) {                                                           \
+    using A = TestOperand<T, accessA, orderA, vectorA>;                        \
+    using B = TestOperand<T, accessB, orderB, vectorB>;                        \
+    TestHoles<T, A, B> holes{                                                  \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};         \
+    gemm_few<config>(holes, m, n, k, batch);                                   \
+  }                                                                            \
+  FUSEC_EXPORT(name)
+#ifdef FUSEC_SM90
+#define TEST_FEW_ENTRY(name, config)                                           \
+  FUSEC_KERNEL_CLUSTER(name, config::kThreads, 1, config::kCluster)
+#else
+#define TEST_FEW_ENTRY(name, config) FUSEC_KERNEL(name, config::kThreads)
+#endif
+
 /// The same on warpgroups; the maps of operands that are not Tensor ones are
 /// not looked at.
 #define TEST_KERNEL_SM90(name, config, T, accessA, orderA, vectorA, accessB,   \
@@ -193,6 +214,19 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
     TestSums<A, B> holes{                                                      \
         {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
     gemm<config>(holes, m, n, k, batch);                                       \
+  }                                                                            \
+  FUSEC_EXPORT(name)
+
+#define TEST_SUMS_FEW(name, config, accessA, orderA, vectorA, accessB, orderB, \
+                      vectorB)                                                 \
+  TEST_FEW_ENTRY(name, config)                                                 \
+  (const i8 *pa, const i8 *pb, i32 *out, i32 m, i32 n, i32 k, i32 batch,       \
+   TestStrides sa, TestStrides sb) {                                           \
+    using A = TestOperand<i8, accessA, orderA, vectorA>;                       \
+    using B = TestOperand<i8, accessB, orderB, vectorB>;                       \
+    TestSums<A, B> holes{                                                      \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
+    gemm_few<config>(holes, m, n, k, batch);                                   \
   }                                                                            \
   FUSEC_EXPORT(name)
 

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace fusec::cuda {
@@ -40,8 +41,9 @@ inline bool isInteger(GemmKind kind) {
 inline bool isFloat8(GemmKind kind) { return kind >= GemmKind::E4M3; }
 
 /// The main loops: every warp copies and multiplies (gemm_mma.cuh,
-/// gemm_fma.cuh), or warpgroups with roles on sm_90a (gemm_wgmma.cuh).
-enum class GemmLoop : uint8_t { Warp, Warpgroup };
+/// gemm_fma.cuh), warpgroups with roles on sm_90a (gemm_wgmma.cuh), or warps
+/// that divide k for few rows (gemm_few.cuh).
+enum class GemmLoop : uint8_t { Warp, Warpgroup, Few };
 
 /// An operand that is, for each batch b, a matrix in memory:
 ///   element(b, outer, k) = base[outer * outerStride + k * kStride +
@@ -92,12 +94,13 @@ struct GemmConfig {
   int64_t warpsM = 0, warpsN = 0;
   int64_t stages = 0;
   int64_t groupM = 8;
-  /// Groups of warps that divide k between them (F32 only).
+  /// Groups of warps that divide k between them (F32, and the Few loop).
   int64_t warpsK = 1;
   /// Blocks an SM that registers are to allow (third argument of
   /// FUSEC_KERNEL_MIN).
   int64_t minBlocks = 1;
-  /// Blocks of a cluster, which share B (Warpgroup loop, Boxes only).
+  /// Blocks of a cluster, which share B (Warpgroup loop, Boxes only) or divide
+  /// k (Few loop).
   int64_t cluster = 1;
   /// Rows of a box of A (Warpgroup loop): fewer than a tile has where the
   /// matrix has fewer; 0: as many as a tile has.
@@ -130,14 +133,37 @@ struct GemmConfig {
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 
+/// Which operands come along their outer dimension. The loop for few rows wants
+/// A along k, and B unless its elements have 16 bits.
+struct GemmOrders {
+  bool isLhsOuter = false, isRhsOuter = false;
+};
+
 /// The configuration expected to be fastest for out[batch, m, n] over k. With
 /// `fast`, sums of 8-bit floats are not promoted.
 /// The estimate counts rounds of tiles over the SMs at measured rates
-/// (benchmarks/results/2026-11-29-gemm-mma-sync.md); extents may be 0.
+/// (benchmarks/results/2026-11-29-gemm-mma-sync.md); extents may be 0. With
+/// `few` the loop for few rows competes.
 GemmConfig chooseGemmConfig(GemmKind kind, int64_t m, int64_t n, int64_t k,
                             int64_t batch,
                             GemmSupply supply = GemmSupply::Groups,
-                            const GemmDevice &device = {}, bool fast = false);
+                            const GemmDevice &device = {}, bool fast = false,
+                            const GemmOrders *few = nullptr);
+
+/// Rows up to which the loop for few rows is tried.
+inline constexpr int64_t kMostFewRows = 64;
+
+/// The loop for few rows (gemm_few.cuh) for this problem and the microseconds
+/// that it is expected to take; nothing where it does not apply.
+struct GemmFewChoice {
+  GemmConfig config;
+  double microseconds = 0;
+};
+std::optional<GemmFewChoice> chooseFewConfig(GemmKind kind, int64_t m,
+                                             int64_t n, int64_t k,
+                                             int64_t batch, GemmSupply supply,
+                                             const GemmOrders &orders,
+                                             const GemmDevice &device = {});
 
 } // namespace fusec::cuda
 

@@ -226,6 +226,8 @@ int64_t GemmConfig::sharedBytes() const {
     return stages * (tileM + int64_t(llvm::alignTo(tileN, 64))) * tileK *
            elementBytes();
   int64_t ring = stages * (tileM + tileN) * tileK * elementBytes();
+  if (loop == GemmLoop::Few)
+    return warpsK * std::max(ring, tileM * (tileN + 4) * 4);
   return std::max(ring, warpsK * tileM * tileN * 4);
 }
 
@@ -235,8 +237,8 @@ int64_t GemmConfig::tiles(int64_t m, int64_t n, int64_t batch) const {
 
 int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
                          const GemmDevice &device) const {
-  if (loop == GemmLoop::Warp)
-    return tiles(m, n, batch);
+  if (loop != GemmLoop::Warpgroup)
+    return tiles(m, n, batch) * cluster;
   // Whole clusters; of two tiles below each other the second may be empty.
   int64_t clusters =
       llvm::divideCeil(m, tileM * cluster) * llvm::divideCeil(n, tileN) * batch;
@@ -247,24 +249,33 @@ std::string GemmConfig::deviceType() const {
   static constexpr const char *names[] = {
       "F16",  "BF16", "TF32", "F32",      "I8",       "I8U8",
       "U8I8", "U8",   "E4M3", "E4M3E5M2", "E5M2E4M3", "E5M2"};
-  bool isWarpgroup = loop == GemmLoop::Warpgroup;
-  std::string text = isWarpgroup ? "GemmWgmmaConfig" : "GemmConfig";
+  static constexpr const char *types[] = {"GemmConfig", "GemmWgmmaConfig",
+                                          "GemmFewConfig"};
+  std::string text = types[static_cast<unsigned>(loop)];
   text += std::string("<GemmKind::") + names[static_cast<unsigned>(kind)];
   auto add = [&](std::initializer_list<int64_t> numbers) {
     for (int64_t v : numbers)
       text += ", " + std::to_string(v);
   };
-  if (isWarpgroup)
+  switch (loop) {
+  case GemmLoop::Few:
+    add({tileM, tileN, warpsK, stages, cluster});
+    break;
+  case GemmLoop::Warpgroup:
     add({warpsM / 4, tileN, stages, groupM, minBlocks, cluster});
-  if (isWarpgroup && parts)
-    add({parts});
-  if (!isWarpgroup)
+    if (parts)
+      add({parts});
+    break;
+  case GemmLoop::Warp:
     add({tileM, tileN, tileK, warpsM, warpsN, stages, groupM, warpsK});
+    break;
+  }
   return text + ">";
 }
 
 const char *GemmConfig::deviceFunction() const {
-  return loop == GemmLoop::Warpgroup ? "gemm_wgmma" : "gemm";
+  static constexpr const char *names[] = {"gemm", "gemm_wgmma", "gemm_few"};
+  return names[static_cast<unsigned>(loop)];
 }
 
 std::array<int64_t, 14> GemmConfig::toNumbers() const {
@@ -303,7 +314,8 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
 GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
                                          int64_t k, int64_t batch,
                                          GemmSupply supply,
-                                         const GemmDevice &device, bool fast) {
+                                         const GemmDevice &device, bool fast,
+                                         const GemmOrders *few) {
   std::optional<GemmConfig> best;
   double bestTime = 0;
   bool computed = supply == GemmSupply::Computed;
@@ -340,5 +352,12 @@ GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
     consider(pick(kHalfWarpgroup, kByteWarpgroup, kPromotedWarpgroup),
              GemmLoop::Warpgroup, 1);
   consider(candidates(kind, computed), GemmLoop::Warp, 1);
-  return *best;
+  if (!few)
+    return *best;
+  std::optional<GemmFewChoice> choice =
+      chooseFewConfig(kind, m, n, k, batch, supply, *few, device);
+  // The other loops have read 16 rows' weights at 70 % of the bandwidth.
+  double bytes = double(best->elementBytes() * n * k * batch);
+  double other = std::max(bestTime, bytes / 3e6) + 1.5;
+  return choice && choice->microseconds < other ? choice->config : *best;
 }

@@ -1,0 +1,96 @@
+//===- GemmFew.cpp - shapes of the loop for few rows ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A product of few rows takes as long as reading B. Blocks of 64 columns read
+// it at the bandwidth of the memory if there are about as many as
+// multiprocessors; where there are fewer, the blocks of a cluster divide k.
+//===----------------------------------------------------------------------===//
+#include "fusec/Target/CUDA/GemmConfig.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace fusec::cuda;
+
+namespace {
+
+/// Bytes per microsecond of the memory, of the L2 and of one multiprocessor.
+constexpr double kMemory = 4.3e6, kCache = 6e6, kPerSM = 80e3;
+/// TFLOP/s of mma.sync.
+constexpr double kProducts = 400;
+/// Start and end of a block, what a further round of blocks adds, and the
+/// meeting of a cluster, in microseconds.
+constexpr double kFixed = 1.5, kRound = 0.7, kMeeting = 0.7;
+
+int64_t tileRows(int64_t m) {
+  for (int64_t rows : {8, 16, 32})
+    if (m <= rows)
+      return rows;
+  return kMostFewRows;
+}
+
+double estimate(const GemmConfig &config, int64_t m, int64_t n, int64_t k,
+                int64_t batch, const GemmDevice &device) {
+  double bytes = double(config.elementBytes());
+  double ofB = double(n * k * batch) * bytes;
+  double blocks = double(config.grid(m, n, batch, device));
+  double slots = double(device.smCount * config.minBlocks);
+  // A block reads its columns and all rows for its part of k.
+  double ofBlock = double((config.tileN + config.tileM) * k) * bytes /
+                   double(config.cluster);
+  double rowTiles = double(llvm::divideCeil(m, config.tileM));
+  double perSM = std::ceil(blocks / double(device.smCount));
+  double time = std::max({rowTiles * ofB / kMemory, blocks * ofBlock / kCache,
+                          perSM * ofBlock / kPerSM,
+                          2e-6 * double(config.tileM) * rowTiles *
+                              double(n * k * batch) / kProducts});
+  return time + kFixed + kRound * (std::ceil(blocks / slots) - 1) +
+         (config.cluster > 1 ? kMeeting : 0);
+}
+
+} // namespace
+
+std::optional<GemmFewChoice> fusec::cuda::chooseFewConfig(
+    GemmKind kind, int64_t m, int64_t n, int64_t k, int64_t batch,
+    GemmSupply supply, const GemmOrders &orders, const GemmDevice &device) {
+  GemmConfig config;
+  config.kind = kind;
+  if (kind == GemmKind::F32 || isFloat8(kind) || m < 1 || m > kMostFewRows ||
+      n < 1 || k < 1 || orders.isLhsOuter ||
+      (orders.isRhsOuter && config.elementBytes() != 2))
+    return std::nullopt;
+  bool isComputed = supply == GemmSupply::Computed;
+  config.loop = GemmLoop::Few;
+  config.tileM = tileRows(m);
+  config.tileN = 64;
+  config.tileK = 64 / config.elementBytes();
+  config.warpsM = config.warpsN = 1;
+  config.groupM = 1;
+  std::optional<GemmFewChoice> best;
+  // Computed elements wait in registers, so more warps have more under way.
+  for (auto [warps, blocks] : {std::pair<int64_t, int64_t>(8, 1), {4, 2}}) {
+    config.warpsK = isComputed && config.tileM <= 16 ? 2 * warps : warps;
+    config.minBlocks = blocks;
+    // As many stages as fit beside the other blocks of the multiprocessor.
+    int64_t room =
+        std::min(device.sharedPerBlock, device.sharedPerSM / blocks - 1024);
+    config.stages = 1;
+    int64_t stage = config.sharedBytes();
+    config.stages = std::min<int64_t>(
+        isComputed ? 3 : 8,
+        room / (config.warpsK * (config.tileM + config.tileN) * 64));
+    if (config.stages < 2 || stage > room)
+      continue;
+    for (int64_t cluster : {1, 2, 4, 8}) {
+      config.cluster = cluster;
+      int64_t parts = config.warpsK * cluster;
+      if (cluster > 1 && (!device.hasWarpgroups || k < parts * config.tileK))
+        break;
+      double time = estimate(config, m, n, k, batch, device);
+      if (!best || time < best->microseconds)
+        best = GemmFewChoice{config, time};
+    }
+  }
+  return best;
+}

@@ -1,0 +1,392 @@
+//===- gemm_few.cuh - products of few rows ----------------------*- CUDA
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// With few rows of A a product lasts as long as reading B takes, so what counts
+// is how many bytes are under way. A CTA has a tile of columns; its warps share
+// out the steps of k and need nothing of each other until they add their sums
+// in the end. A lane copies just those 16-byte groups that it multiplies
+// itself into a ring of its own in shared memory, which therefore needs no
+// barriers and holds far more than registers could.
+//
+// mma.sync takes B for its 16 rows and A for its 8 columns. Each lane has 16
+// bytes of k at once: the order of k within a step is the same for both
+// operands, so no lane has to hand anything over. Columns that are contiguous
+// in memory are paired up along k in registers instead.
+//
+// The CTAs of a cluster divide k further where there are too few columns; they
+// add up through each other's shared memory.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_GEMM_FEW_CUH
+#define FUSEC_GEMM_FEW_CUH
+
+/// One instantiation: tiles of TileM (8, 16, 32, 64) x TileN, WarpsK warps, a
+/// ring of `Stages` steps for each. All sums of a CTA are of different k.
+template <GemmKind Kind, i32 TileM, i32 TileN, i32 WarpsK, i32 Stages,
+          i32 Cluster>
+struct GemmFewConfig {
+  using Types = GemmTypes<Kind>;
+  using Element = typename Types::Element;
+  using Sum = typename Types::Sum;
+  static constexpr GemmKind kKind = Kind;
+  static constexpr i32 kTileM = TileM;
+  static constexpr i32 kTileN = TileN;
+  static constexpr i32 kWarpsK = WarpsK;
+  static constexpr i32 kStages = Stages;
+  static constexpr i32 kCluster = Cluster;
+  static constexpr i32 kGroupM = 1;
+  static constexpr i32 kThreads = 32 * WarpsK;
+  static constexpr i32 kGroup = 16 / i32(sizeof(Element));
+  /// k of a step: 16 bytes for each of four lanes.
+  static constexpr i32 kTileK = 4 * kGroup;
+  /// 16-byte groups of a lane in a step: of B, then of A.
+  static constexpr i32 kGroupsB = TileN / 8;
+  static constexpr i32 kGroupsA = TileM / 8;
+  /// 32-bit words of a warp's step, and of its ring.
+  static constexpr i32 kSlot = (kGroupsB + kGroupsA) * 32 * 4;
+  static constexpr i32 kRing = Stages * kSlot;
+  /// Sums of a warp: a line of columns for each row.
+  static constexpr i32 kPitch = TileN + 4;
+  static constexpr i32 kSlab = TileM * kPitch;
+  static constexpr i32 kRingBytes = WarpsK * kRing * 4;
+  static constexpr i32 kStageBytes = WarpsK * kSlab * 4;
+  static constexpr i32 kSharedBytes =
+      kRingBytes > kStageBytes ? kRingBytes : kStageBytes;
+
+  static_assert(Kind != GemmKind::F32, "f32 goes through gemm_fma");
+  static_assert(TileM % 8 == 0 && TileN % 16 == 0 && Stages >= 2,
+                "tiles are whole fragments, a step is under way");
+};
+
+/// The kind of mma.sync whose first operand is B.
+template <GemmKind Kind>
+constexpr GemmKind kGemmExchanged = Kind == GemmKind::I8U8   ? GemmKind::U8I8
+                                    : Kind == GemmKind::U8I8 ? GemmKind::I8U8
+                                                             : Kind;
+
+/// 16 bytes of elements as words.
+template <class Element, i32 N>
+FUSEC_DEVICE void gemmWords(u32 *words, const Element (&v)[N]) {
+  FUSEC_UNROLL
+  for (i32 i = 0; i < 4; ++i) {
+    if constexpr (sizeof(Element) == 4)
+      words[i] = as_u32(v[i]);
+    else if constexpr (sizeof(Element) == 2)
+      words[i] = pack2(v[2 * i], v[2 * i + 1]);
+    else
+      words[i] = u32(u8(v[4 * i])) | u32(u8(v[4 * i + 1])) << 8 |
+                 u32(u8(v[4 * i + 2])) << 16 | u32(u8(v[4 * i + 3])) << 24;
+  }
+}
+
+/// Brings one operand's groups of a lane: along k, 16 bytes of k of every
+/// eighth of the tile's lines; along the outer dimension, eight lines of it at
+/// each of kGroup k. An Async operand is copied as far ahead as the ring
+/// allows; a Computed one waits in registers for the next step.
+template <class Config, class Holes, class Side, i32 Groups>
+struct GemmFewSide {
+  using Element = typename Config::Element;
+  using Row = typename Side::Row;
+  static constexpr i32 kGroup = Config::kGroup;
+  static constexpr bool kAsync = Side::kAccess == GemmAccess::Async;
+  static constexpr bool kAlongK = Side::kOrder == GemmOrder::KContiguous;
+  static constexpr i32 kVector = Side::vector(kGroup);
+  /// Calls for a group, and outer coordinates of a lane.
+  static constexpr i32 kCalls = kGroup / kVector;
+  static constexpr i32 kRows = kAlongK ? Groups : kCalls;
+  static_assert(kAlongK || (sizeof(Element) == 2 && Groups == 8),
+                "16-bit elements alone are paired up, of 64 columns");
+  static_assert(Side::kAccess != GemmAccess::Tensor, "lanes copy themselves");
+
+  Row rows[kRows];
+  u32 held[kAsync ? 1 : 4 * Groups];
+
+  FUSEC_METHOD void begin(const Holes &holes, i32 b, i32 outer) {
+    FUSEC_UNROLL
+    for (i32 r = 0; r < kRows; ++r)
+      rows[r] =
+          Side::prepare(holes, b,
+                        outer + (kAlongK ? 8 * r + (lane() >> 2)
+                                         : 8 * (lane() >> 2) + kVector * r));
+  }
+
+  /// Starts copying the step at `k0` to ring[at..] (words).
+  template <class Ring>
+  FUSEC_METHOD void copy(const Holes &holes, i32 k0, Ring ring, i32 at) const {
+    if constexpr (kAsync) {
+      i32 k = k0 + kGroup * (lane() & 3);
+      FUSEC_UNROLL
+      for (i32 g = 0; g < Groups; ++g)
+        Side::copy(holes, rows[kAlongK ? g : 0], kAlongK ? k : k + g, ring,
+                   (at / 4 + g * 32 + lane()) * kGroup);
+    }
+  }
+  /// Computes the step at `k0`.
+  FUSEC_METHOD void compute(const Holes &holes, i32 k0) {
+    if constexpr (!kAsync) {
+      i32 k = k0 + kGroup * (lane() & 3);
+      FUSEC_UNROLL
+      for (i32 g = 0; g < Groups; ++g) {
+        Element group[kGroup];
+        FUSEC_UNROLL
+        for (i32 c = 0; c < kCalls; ++c) {
+          Element v[kVector];
+          Side::values(holes, rows[kAlongK ? g : c],
+                       kAlongK ? k + kVector * c : k + g, v);
+          FUSEC_UNROLL
+          for (i32 i = 0; i < kVector; ++i)
+            group[kVector * c + i] = v[i];
+        }
+        gemmWords(held + 4 * g, group);
+      }
+    }
+  }
+  /// Stores what was computed to words[at..].
+  template <class Words>
+  FUSEC_METHOD void commit(Words words, i32 at) const {
+    if constexpr (!kAsync) {
+      FUSEC_UNROLL
+      for (i32 g = 0; g < Groups; ++g)
+        sts<4>(words, at + (g * 32 + lane()) * 4, held, 4 * g);
+    }
+  }
+};
+
+/// A warp's sums of its steps of k.
+template <class Config, class Holes>
+struct GemmFewWarp {
+  using Sum = typename Config::Sum;
+  static constexpr i32 kBlocksM = Config::kTileM / 8;
+  static constexpr i32 kBlocksN = Config::kTileN / 16;
+  static constexpr bool kAlongK = Holes::kOrderB == GemmOrder::KContiguous;
+  static constexpr bool kRounds = Config::kKind == GemmKind::TF32;
+  Sum acc[kBlocksN][kBlocksM][4];
+
+  FUSEC_METHOD void begin() {
+    FUSEC_UNROLL
+    for (i32 j = 0; j < kBlocksN; ++j)
+      FUSEC_UNROLL
+    for (i32 i = 0; i < kBlocksM; ++i)
+      FUSEC_UNROLL
+    for (i32 e = 0; e < 4; ++e)
+      acc[j][i][e] = 0;
+  }
+
+  template <class Words>
+  FUSEC_DEVICE void read(u32 (&w)[4], Words words, i32 at, i32 group) {
+    lds<4>(w, 0, words, at + (group * 32 + lane()) * 4);
+    if constexpr (kRounds) {
+      FUSEC_UNROLL
+      for (i32 i = 0; i < 4; ++i)
+        w[i] = to_tf32(as_f32(w[i]));
+    }
+  }
+
+  FUSEC_METHOD void product(i32 block, const u32 (&w)[4],
+                            const u32 (&x)[kBlocksM][4], i32 half) {
+    FUSEC_UNROLL
+    for (i32 i = 0; i < kBlocksM; ++i) {
+      const u32 pair[2] = {x[i][2 * half], x[i][2 * half + 1]};
+      gemmProduct<kGemmExchanged<Config::kKind>>(acc[block][i], w, pair);
+    }
+  }
+
+  /// Multiplies the step at words[at..].
+  template <class Words>
+  FUSEC_METHOD void multiply(Words words, i32 at) {
+    u32 x[kBlocksM][4];
+    FUSEC_UNROLL
+    for (i32 i = 0; i < kBlocksM; ++i)
+      read(x[i], words, at, Config::kGroupsB + i);
+    if constexpr (kAlongK) {
+      FUSEC_UNROLL
+      for (i32 j = 0; j < kBlocksN; ++j) {
+        u32 low[4], high[4]; // rows l / 4 and l / 4 + 8
+        read(low, words, at, 2 * j);
+        read(high, words, at, 2 * j + 1);
+        FUSEC_UNROLL
+        for (i32 h = 0; h < 2; ++h) {
+          const u32 w[4] = {low[2 * h], high[2 * h], low[2 * h + 1],
+                            high[2 * h + 1]};
+          product(j, w, x, h);
+        }
+      }
+    } else {
+      FUSEC_UNROLL
+      for (i32 h = 0; h < 2; ++h) {
+        u32 w[4][4]; // four k of columns 8 (l / 4) ..
+        FUSEC_UNROLL
+        for (i32 i = 0; i < 4; ++i)
+          read(w[i], words, at, 4 * h + i);
+        FUSEC_UNROLL
+        for (i32 j = 0; j < kBlocksN; ++j) {
+          const u32 pairs[4] = {(w[0][j] & 0xffffu) | w[1][j] << 16,
+                                w[0][j] >> 16 | (w[1][j] & 0xffff0000u),
+                                (w[2][j] & 0xffffu) | w[3][j] << 16,
+                                w[2][j] >> 16 | (w[3][j] & 0xffff0000u)};
+          product(j, pairs, x, h);
+        }
+      }
+    }
+  }
+
+  /// The sums to shared memory. Lane 4g + t has rows 2t, 2t + 1 of columns g
+  /// and g + 8 of a block, or, paired up, of columns 8g + 2j and the next one.
+  template <class Shared>
+  FUSEC_METHOD void stage(Shared out, i32 at) const {
+    i32 g = lane() >> 2;
+    i32 t = lane() & 3;
+    FUSEC_UNROLL
+    for (i32 j = 0; j < kBlocksN; ++j)
+      FUSEC_UNROLL
+    for (i32 i = 0; i < kBlocksM; ++i)
+      FUSEC_UNROLL
+    for (i32 e = 0; e < 2; ++e) {
+      i32 line = at + (8 * i + 2 * t + e) * Config::kPitch;
+      if constexpr (kAlongK) {
+        sts(out, line + 16 * j + g, acc[j][i][e]);
+        sts(out, line + 16 * j + g + 8, acc[j][i][2 + e]);
+      } else {
+        const Sum pair[2] = {acc[j][i][e], acc[j][i][2 + e]};
+        sts<2>(out, line + 8 * g + 2 * j, pair, 0);
+      }
+    }
+  }
+};
+
+/// Adds the sums of all warps, in their order, and of all CTAs of the cluster,
+/// and hands them to the epilogue hole.
+template <class Config, class Holes, class Shared>
+FUSEC_DEVICE void gemmFewEpilogue(const Holes &holes, Shared staged,
+                                  GemmTile tile, i32 rank, i32 m, i32 n) {
+  constexpr i32 kLine = Config::kTileN / 8;
+  constexpr i32 kTotal = Config::kTileM * kLine;
+  typename Config::Sum v[8], more[8];
+  auto finish = [&](i32 row, i32 column) {
+    i32 left = n - (tile.n0 + column);
+    if (tile.m0 + row < m && left > 0)
+      holes.epilogue(tile.batch, tile.m0 + row, tile.n0 + column, v,
+                     left < 8 ? left : 8);
+  };
+  for (i32 i = tid(); i < kTotal; i += Config::kThreads) {
+    i32 row = i / kLine;
+    i32 column = i % kLine * 8;
+    i32 at = row * Config::kPitch + column;
+    lds<4>(v, 0, staged, at);
+    lds<4>(v, 4, staged, at + 4);
+    FUSEC_UNROLL
+    for (i32 w = 1; w < Config::kWarpsK; ++w) {
+      lds<4>(more, 0, staged, at + w * Config::kSlab);
+      lds<4>(more, 4, staged, at + w * Config::kSlab + 4);
+      FUSEC_UNROLL
+      for (i32 e = 0; e < 8; ++e)
+        v[e] += more[e];
+    }
+    if constexpr (Config::kCluster == 1) {
+      finish(row, column);
+    } else {
+      sts<4>(staged, at, v, 0);
+      sts<4>(staged, at + 4, v, 4);
+    }
+  }
+#ifdef FUSEC_SM90
+  if constexpr (Config::kCluster > 1) {
+    cluster_sync();
+    for (i32 i = tid() * Config::kCluster + rank; i < kTotal;
+         i += Config::kThreads * Config::kCluster) {
+      i32 row = i / kLine;
+      i32 column = i % kLine * 8;
+      i32 at = row * Config::kPitch + column;
+      lds_cluster<4>(v, 0, staged, at, 0);
+      lds_cluster<4>(v, 4, staged, at + 4, 0);
+      FUSEC_UNROLL
+      for (i32 c = 1; c < Config::kCluster; ++c) {
+        lds_cluster<4>(more, 0, staged, at, c);
+        lds_cluster<4>(more, 4, staged, at + 4, c);
+        FUSEC_UNROLL
+        for (i32 e = 0; e < 8; ++e)
+          v[e] += more[e];
+      }
+      finish(row, column);
+    }
+    // A block stays while others read its sums.
+    cluster_sync();
+  }
+#endif
+}
+
+/// One CTA of the contraction; meaning as for gemm_mma. A is along k.
+/// Launch: Config::kThreads threads, Config::kSharedBytes dynamic shared bytes,
+/// a cluster in x for each tile of TileM x TileN of each batch.
+template <class Config, class Holes>
+FUSEC_DEVICE void gemm_few(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
+  using A = GemmFewSide<Config, Holes, GemmSideA<Holes>, Config::kGroupsA>;
+  using B = GemmFewSide<Config, Holes, GemmSideB<Holes>, Config::kGroupsB>;
+  constexpr i32 kStages = Config::kStages;
+  constexpr i32 kPartsK = Config::kWarpsK * Config::kCluster;
+  constexpr i32 kOfA = Config::kGroupsB * 32 * 4;
+  static_assert(A::kAlongK, "rows are along k");
+  FUSEC_SHARED_DYN(typename Config::Element, ring);
+  FUSEC_SHARED_DYN(u32, words);
+  FUSEC_SHARED_DYN(typename Config::Sum, staged);
+
+  GemmTile tile = gemmTile<Config>(cta_x() / Config::kCluster, m, n);
+  i32 rank = cta_x() % Config::kCluster;
+  i32 part = rank * Config::kWarpsK + warp();
+  i32 steps = (k + Config::kTileK - 1) / Config::kTileK;
+  i32 count = steps > part ? (steps - part + kPartsK - 1) / kPartsK : 0;
+  i32 base = warp() * Config::kRing;
+  auto first = [&](i32 step) {
+    return (part + step * kPartsK) * Config::kTileK;
+  };
+
+  A a;
+  B b;
+  GemmFewWarp<Config, Holes> state;
+  a.begin(holes, tile.batch, tile.m0);
+  b.begin(holes, tile.batch, tile.n0);
+  state.begin();
+  FUSEC_UNROLL
+  for (i32 s = 0; s < kStages - 1; ++s) {
+    if (s < count) {
+      b.copy(holes, first(s), ring, base + s * Config::kSlot);
+      a.copy(holes, first(s), ring, base + s * Config::kSlot + kOfA);
+    }
+    cp_async_commit();
+  }
+  if (count > 0) {
+    b.compute(holes, first(0));
+    a.compute(holes, first(0));
+    b.commit(words, base);
+    a.commit(words, base + kOfA);
+  }
+  i32 slot = 0;
+  i32 free = kStages - 1;
+  for (i32 s = 0; s < count; ++s) {
+    cp_async_wait<kStages - 2>();
+    if (s + kStages - 1 < count) {
+      i32 k0 = first(s + kStages - 1);
+      b.copy(holes, k0, ring, base + free * Config::kSlot);
+      a.copy(holes, k0, ring, base + free * Config::kSlot + kOfA);
+    }
+    cp_async_commit();
+    if (s + 1 < count) {
+      b.compute(holes, first(s + 1));
+      a.compute(holes, first(s + 1));
+    }
+    state.multiply(words, base + slot * Config::kSlot);
+    free = slot;
+    slot = slot + 1 == kStages ? 0 : slot + 1;
+    if (s + 1 < count) {
+      b.commit(words, base + slot * Config::kSlot);
+      a.commit(words, base + slot * Config::kSlot + kOfA);
+    }
+  }
+  cp_async_wait<0>();
+  bar();
+  state.stage(staged, warp() * Config::kSlab);
+  bar();
+  gemmFewEpilogue<Config>(holes, staged, tile, rank, m, n);
+}
+
+#endif // FUSEC_GEMM_FEW_CUH

@@ -70,7 +70,7 @@ std::optional<GemmFewChoice> fusec::cuda::chooseFewConfig(
   std::optional<GemmFewChoice> best;
   // Computed elements wait in registers, so more warps have more under way.
   for (auto [warps, blocks] : {std::pair<int64_t, int64_t>(8, 1), {4, 2}}) {
-    config.warpsK = isComputed && config.tileM <= 16 ? 2 * warps : warps;
+    config.warpsK = isComputed && config.tileM <= 16 ? warps * 3 / 2 : warps;
     config.minBlocks = blocks;
     // As many stages as fit beside the other blocks of the multiprocessor.
     int64_t room =

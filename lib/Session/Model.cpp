@@ -6,6 +6,7 @@
 #include "fusec/Driver/Compile.h"
 #include "fusec/Driver/Diagnostics.h"
 #include "fusec/Frontend/Onnx/TensorData.h"
+#include "fusec/Session/SharedContext.h"
 #include "fusec/Target/Host/CompileForHost.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -114,15 +115,15 @@ static llvm::Error checkNesting(llvm::StringRef text, llvm::StringRef name) {
   return llvm::Error::success();
 }
 
-static llvm::Expected<Model> parse(llvm::StringRef text, llvm::StringRef name) {
+static llvm::Expected<Model> parse(llvm::StringRef text, llvm::StringRef name,
+                                   MLIRContext &context) {
   Model model;
-  model.context = createContext();
-  DiagnosticCollector diagnostics(model.context.get());
+  DiagnosticCollector diagnostics(&context);
   // MLIR's lexer looks for a zero behind the text; a caller's need not have
   // one.
   std::string terminated = text.str();
-  model.module = parseSourceString<ModuleOp>(
-      terminated, ParserConfig(model.context.get()), name);
+  model.module =
+      parseSourceString<ModuleOp>(terminated, ParserConfig(&context), name);
   if (!model.module)
     return sessionError(
         ErrorClass::InvalidArgument,
@@ -133,8 +134,19 @@ static llvm::Expected<Model> parse(llvm::StringRef text, llvm::StringRef name) {
   return model;
 }
 
+/// What `read(context)` reads in a context of its own, which the model keeps.
+template <typename Read>
+static llvm::Expected<Model> inOwnContext(Read read) {
+  std::unique_ptr<MLIRContext> context = createContext();
+  llvm::Expected<Model> model = read(*context);
+  if (model)
+    model->context = std::move(context);
+  return model;
+}
+
 llvm::Expected<Model> session::parseModel(llvm::StringRef text,
-                                          llvm::StringRef name) {
+                                          llvm::StringRef name,
+                                          MLIRContext &context) {
   // Bytecode nests without brackets, and its reader is not made for what
   // anybody may write.
   if (isBytecode(llvm::MemoryBufferRef(text, name)))
@@ -144,18 +156,23 @@ llvm::Expected<Model> session::parseModel(llvm::StringRef text,
                             "bytecode");
   if (llvm::Error error = checkNesting(text, name))
     return error;
-  return parse(text, name);
+  return parse(text, name, context);
+}
+
+llvm::Expected<Model> session::parseModel(llvm::StringRef text,
+                                          llvm::StringRef name) {
+  return inOwnContext(
+      [&](MLIRContext &context) { return parseModel(text, name, context); });
 }
 
 llvm::Expected<Model> session::importModel(const onnx::Model &file,
                                            const onnx::ImportOptions &options,
-                                           llvm::StringRef name) {
+                                           llvm::StringRef name,
+                                           MLIRContext &context) {
   Model model;
-  model.context = createContext();
-  DiagnosticCollector diagnostics(model.context.get());
+  DiagnosticCollector diagnostics(&context);
   onnx::ImportFailure failure;
-  model.module =
-      onnx::importModel(file, model.context.get(), options, &failure);
+  model.module = onnx::importModel(file, &context, options, &failure);
   if (!model.module)
     return sessionError(
         failure == onnx::ImportFailure::Malformed ? ErrorClass::InvalidArgument
@@ -167,13 +184,22 @@ llvm::Expected<Model> session::importModel(const onnx::Model &file,
   return model;
 }
 
+llvm::Expected<Model> session::importModel(const onnx::Model &file,
+                                           const onnx::ImportOptions &options,
+                                           llvm::StringRef name) {
+  return inOwnContext([&](MLIRContext &context) {
+    return importModel(file, options, name, context);
+  });
+}
+
 llvm::Expected<Model> session::cloneModel(const Model &model) {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
   ModuleOp module = const_cast<Model &>(model).module.get();
   if (failed(writeBytecodeToFile(module, stream)))
     return sessionError(ErrorClass::Failed, "the graph cannot be copied");
-  return parse(bytes, "graph");
+  return inOwnContext(
+      [&](MLIRContext &context) { return parse(bytes, "graph", context); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,12 +8,22 @@
 #include "fusec/Driver/Compile.h"
 #include "fusec/Frontend/Onnx/Reader.h"
 #include "fusec/Reference/Evaluate.h"
-#include "fusec/Session/Model.h"
+#include "fusec/Session/SharedContext.h"
 
 using namespace fusec;
 using namespace fusec::hostile;
 using namespace fusec::test;
 using llvm::StringRef;
+
+/// A context for some hundred inputs: it takes longer to make than most of them
+/// to read, and keeps what was uniqued in it.
+static mlir::MLIRContext &sharedContext() {
+  static std::unique_ptr<mlir::MLIRContext> context;
+  static unsigned uses = 0;
+  if (uses++ % 500 == 0)
+    context = session::createContext();
+  return *context;
+}
 
 /// Simplifies (folds) what was read and evaluates it on zeros.
 static void evaluate(session::Model &model) {
@@ -55,13 +65,13 @@ static void runOnnx(StringRef bytes) {
   options.maxFoldElements = 256;
   options.maxTotalFoldElements = 1 << 14;
   options.maxNodes = 400;
-  auto model = session::importModel(*file, options, "fuzz");
+  auto model = session::importModel(*file, options, "fuzz", sharedContext());
   if (isGood(model))
     evaluate(*model);
 }
 
 static void runMlir(StringRef bytes) {
-  auto model = session::parseModel(bytes, "fuzz");
+  auto model = session::parseModel(bytes, "fuzz", sharedContext());
   if (isGood(model))
     evaluate(*model);
 }

@@ -62,6 +62,8 @@ const FusecEmuApi &emulator::api() {
     made.bulkSend = Forward<&Worker::bulkSend>::call;
     made.tmaLoad = Forward<&Worker::tmaLoad>::call;
     made.tmaStore = Forward<&Worker::tmaStore>::call;
+    made.im2colLoad = Forward<&Worker::im2colLoad>::call;
+    made.im2colStore = Forward<&Worker::im2colStore>::call;
     made.bulkCommit = Forward<&Worker::bulkCommit>::call;
     made.bulkWait = Forward<&Worker::bulkWait>::call;
     made.registers = Forward<&Worker::registers>::call;

@@ -5,12 +5,14 @@
 #define FUSEC_LIB_RUNTIME_EMULATOR_TENSORMAP_H
 
 #include "Api.h"
-#include "fusec/Runtime/Program.h"
+#include "fusec/Runtime/Im2colMap.h"
 
 namespace fusec::runtime::emulator {
 
 /// The map of `arg` (checked by checkTensorMap) for memory at `base`.
 FusecTensorMap makeTensorMap(const TensorMapArg &arg, const void *base);
+/// The map of `arg` (checked by checkIm2colMap), likewise.
+FusecTensorMap makeIm2colMap(const Im2colMapArg &arg, const void *base);
 
 /// Where a byte of shared memory lies under a swizzle of 0, 32, 64 or 128
 /// bytes: units of 16 bytes change places by address bits.
@@ -26,6 +28,9 @@ inline uint32_t swizzled(uint32_t address, uint32_t swizzle) {
     return address;
   }
 }
+
+/// Writes what a load gives for an element outside the tensor.
+void fillElement(uint8_t *to, const FusecTensorMap &map);
 
 /// Copies in relaxed atomic units of at most 8 bytes, as blocks on other OS
 /// threads may touch the same global memory.

@@ -119,6 +119,12 @@ public:
                uint32_t mask, int32_t line);
   void tmaStore(const FusecTensorMap *map, FusecEmuShared from,
                 const int32_t *coordinates, int32_t rank, int32_t line);
+  void im2colLoad(FusecEmuShared to, const FusecTensorMap *map,
+                  const int32_t *coordinates, const int32_t *offsets,
+                  int32_t rank, FusecEmuShared barrier, uint32_t mask,
+                  int32_t line);
+  void im2colStore(const FusecTensorMap *map, FusecEmuShared from,
+                   const int32_t *coordinates, int32_t rank, int32_t line);
   void bulkCommit(int32_t line);
   void bulkWait(int32_t newest, bool read, int32_t line);
   void registers(int32_t count, bool more, int32_t line);
@@ -219,7 +225,8 @@ private:
   Block *peer(int32_t rank, int32_t line);
   void finishClusterBarrier(Cluster &cluster);
 
-  // Bulk copies and tensor maps (WorkerBulk.cpp, WorkerTensor.cpp).
+  // Bulk copies and tensor maps (WorkerBulk.cpp, WorkerTensor.cpp,
+  // WorkerIm2col.cpp).
   /// Where a copy lands: one block for each bit of the mask.
   struct Arrival {
     Block *to;
@@ -241,7 +248,10 @@ private:
   void addStore(BulkStore store);
   void readStore(EmuThread &issuer, BulkStore &store);
   void finishStore(EmuThread &issuer, BulkStore &store);
-  bool checkMap(const FusecTensorMap *map, int32_t rank, int32_t line);
+  bool checkMap(const FusecTensorMap *map, int32_t rank, bool im2col,
+                int32_t line);
+  bool checkPixels(const FusecTensorMap *map, const int32_t *coordinates,
+                   const int32_t *offsets, int32_t rank, int32_t line);
 
   // Warpgroups (WorkerWgmma.cpp).
   bool checkOperands(WgmmaOp &op, const EmuThread &thread);

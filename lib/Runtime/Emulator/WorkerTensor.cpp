@@ -56,10 +56,17 @@ void emulator::copyUnits(uint8_t *to, const uint8_t *from, size_t bytes) {
     unit(uint8_t());
 }
 
-bool Worker::checkMap(const FusecTensorMap *map, int32_t rank, int32_t line) {
+bool Worker::checkMap(const FusecTensorMap *map, int32_t rank, bool im2col,
+                      int32_t line) {
   if (map->magic != kFusecTensorMap) {
     fault(EmulatorFault::InvalidArgument, line,
           "the tensor map is none that the runtime made");
+    return false;
+  }
+  if (bool(map->im2col) != im2col) {
+    fault(EmulatorFault::InvalidArgument, line,
+          formatv("{0} copy by {1} map", im2col ? "an im2col" : "a tiled",
+                  im2col ? "a tiled" : "an im2col"));
     return false;
   }
   if (map->rank == rank)
@@ -118,10 +125,10 @@ struct Box {
     return {uint32_t(first), uint32_t(end - first)};
   }
   /// The elements that a store writes. Hardware stores whole units of 16 bytes
-  /// by maps of one dimension, the end of the last one also outside the tensor.
+  /// of a row: the end of the last one also outside the tensor.
   std::pair<uint32_t, uint32_t> stored() const {
     auto [first, count] = inside();
-    if (map.rank > 1 || count == 0)
+    if (count == 0)
       return {first, count};
     uint32_t unit = 16 / map.elementBytes;
     auto end = static_cast<uint32_t>(at[0] + first + count);
@@ -138,7 +145,7 @@ struct Box {
 };
 } // namespace
 
-static void fillElement(uint8_t *to, const FusecTensorMap &map) {
+void emulator::fillElement(uint8_t *to, const FusecTensorMap &map) {
   static const uint8_t nan8[8] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
   static const uint8_t nan4[4] = {0xff, 0xff, 0xff, 0x7f};
   static const uint8_t nan2[2] = {0xff, 0x7f};
@@ -183,7 +190,7 @@ void Worker::tmaLoad(FusecEmuShared to, const FusecTensorMap *map,
                      const int32_t *coordinates, int32_t rank,
                      FusecEmuShared barrier, uint32_t mask, int32_t line) {
   step(line);
-  if (!checkMap(map, rank, line))
+  if (!checkMap(map, rank, /*im2col=*/false, line))
     return;
   uint32_t target = to.base + uint32_t(to.index) * to.elementBytes;
   Box box(*map, coordinates, target);
@@ -212,7 +219,7 @@ void Worker::tmaLoad(FusecEmuShared to, const FusecTensorMap *map,
 void Worker::tmaStore(const FusecTensorMap *map, FusecEmuShared from,
                       const int32_t *coordinates, int32_t rank, int32_t line) {
   step(line);
-  if (!checkMap(map, rank, line))
+  if (!checkMap(map, rank, /*im2col=*/false, line))
     return;
   uint32_t source = from.base + uint32_t(from.index) * from.elementBytes;
   Box box(*map, coordinates, source);

@@ -128,7 +128,10 @@ struct alignas(64) FusecTensorMap {
   u16 box[5];
   u8 steps[5]; ///< element strides
   u8 rank, elementBytes, swizzle, fillNan;
-  u8 reserved[35];
+  u8 im2col;              ///< a map of convolution windows: has what follows
+  i16 lower[3], upper[3]; ///< corners of the box from those of the tensor
+  u16 channels, pixels;
+  u8 reserved[24];
 };
 static_assert(sizeof(FusecTensorMap) == 128, "as large as CUtensorMap");
 constexpr u64 kFusecTensorMap = 0x70616d20726f736eull;
@@ -192,6 +195,11 @@ struct FusecEmuApi {
                   u32 mask, i32 line);
   void (*tmaStore)(const FusecTensorMap *map, FusecEmuShared from,
                    const i32 *coordinates, i32 rank, i32 line);
+  void (*im2colLoad)(FusecEmuShared to, const FusecTensorMap *map,
+                     const i32 *coordinates, const i32 *offsets, i32 rank,
+                     FusecEmuShared barrier, u32 mask, i32 line);
+  void (*im2colStore)(const FusecTensorMap *map, FusecEmuShared from,
+                      const i32 *coordinates, i32 rank, i32 line);
   void (*bulkCommit)(i32 line);
   void (*bulkWait)(i32 newest, bool read, i32 line);
   void (*registers)(i32 count, bool more, i32 line);

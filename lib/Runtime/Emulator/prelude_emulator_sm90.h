@@ -181,6 +181,41 @@ FUSEC_DETAIL_TMA(5, (i32 c0, i32 c1, i32 c2, i32 c3, i32 c4), c0, c1, c2, c3,
                  c4)
 #undef FUSEC_DETAIL_TMA
 
+#define FUSEC_DETAIL_IM2COL(n, params, coordinates, offsetParams, ...)         \
+  template <class T>                                                           \
+  FUSEC_DEVICE void tma_load_im2col_##n##d(                                    \
+      FusecShared<T> s, i32 i, FUSEC_TENSOR_MAP_REF(map), FusecMbarriers b,    \
+      i32 j, FUSEC_DETAIL_LIST params, FUSEC_DETAIL_LIST offsetParams,         \
+      FUSEC_DETAIL_LINE) {                                                     \
+    const i32 at[] = {FUSEC_DETAIL_LIST coordinates};                          \
+    const i32 by[] = {__VA_ARGS__};                                            \
+    fusec_emu->im2colLoad(fusec_detail::at(s, i), &map, at, by, n,               \
+                          fusec_detail::at(b, j), 0, line);                    \
+  }                                                                            \
+  template <class T>                                                           \
+  FUSEC_DEVICE void tma_load_multicast_im2col_##n##d(                          \
+      FusecShared<T> s, i32 i, FUSEC_TENSOR_MAP_REF(map), FusecMbarriers b,    \
+      i32 j, u32 mask, FUSEC_DETAIL_LIST params,                               \
+      FUSEC_DETAIL_LIST offsetParams, FUSEC_DETAIL_LINE) {                     \
+    const i32 at[] = {FUSEC_DETAIL_LIST coordinates};                          \
+    const i32 by[] = {__VA_ARGS__};                                            \
+    fusec_emu->im2colLoad(fusec_detail::at(s, i), &map, at, by, n,               \
+                          fusec_detail::at(b, j), mask | 0x80000000u, line);   \
+  }                                                                            \
+  template <class T>                                                           \
+  FUSEC_DEVICE void tma_store_im2col_##n##d(                                   \
+      FUSEC_TENSOR_MAP_REF(map), FusecShared<T> s, i32 i,                      \
+      FUSEC_DETAIL_LIST params, FUSEC_DETAIL_LINE) {                           \
+    const i32 at[] = {FUSEC_DETAIL_LIST coordinates};                          \
+    fusec_emu->im2colStore(&map, fusec_detail::at(s, i), at, n, line);          \
+  }
+FUSEC_DETAIL_IM2COL(3, (i32 c, i32 w, i32 n), (c, w, n), (i32 ow), ow)
+FUSEC_DETAIL_IM2COL(4, (i32 c, i32 w, i32 h, i32 n), (c, w, h, n),
+                    (i32 ow, i32 oh), ow, oh)
+FUSEC_DETAIL_IM2COL(5, (i32 c, i32 w, i32 h, i32 d, i32 n), (c, w, h, d, n),
+                    (i32 ow, i32 oh, i32 od), ow, oh, od)
+#undef FUSEC_DETAIL_IM2COL
+
 template <class T, class I>
 FUSEC_DEVICE void bulk_load(FusecShared<T> s, i32 i,
                             const fusec_detail::Same<T> *p, I off, i32 bytes,

@@ -66,6 +66,20 @@ public:
     return *this;
   }
 
+  /// A map of convolution windows of `data`.
+  template <class T>
+  KernelRun &windows(std::vector<T> &data, const Im2colMapArg &map) {
+    llvm::Error error =
+        memory.registerBuffer(data.data(), data.size() * sizeof(T), "in");
+    EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+    error = checkIm2colMap(map, int64_t(data.size() * sizeof(T)));
+    EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+    maps.push_back(
+        std::make_unique<FusecTensorMap>(makeIm2colMap(map, data.data())));
+    args.push_back(maps.back().get());
+    return *this;
+  }
+
   /// Takes the last argument away.
   void dropLast() { args.pop_back(); }
 

@@ -246,6 +246,107 @@ FUSEC_EXPORT(k))",
   planted.fault(4, EmulatorFault::OutOfBounds);
 }
 
+TEST(Sm90Fault, Im2colMaps) {
+  Planted planted(R"(FUSEC_KERNEL(k, 32)
+(const f32 *in, f32 *out, FUSEC_TENSOR_MAP(map), i32 fault) {
+  FUSEC_SHARED_TILE(f32, s, 288);
+  FUSEC_MBARRIERS(b, 1);
+  if (tid() == 0) {
+    mbar_init(b, 0, 1);
+    mbar_init_fence();
+    mbar_arrive_expect(b, 0, FAULT(1) ? 1000 : 1024);
+    if (FAULT(2))
+      tma_load_im2col_3d(s, 0, map, b, 0, 0, 0, 0, 0); // fault 2
+    else if (FAULT(3))
+      tma_load_im2col_4d(s, 16, map, b, 0, 0, 0, 0, 0, 0, 0); // fault 3
+    else if (FAULT(4))
+      tma_load_im2col_4d(s, 64, map, b, 0, 0, 0, 0, 0, 0, 0); // fault 4
+    else if (FAULT(5))
+      tma_load_im2col_4d(s, 0, map, b, 0, 0, -2, 0, 0, 0, 0); // fault 5
+    else if (FAULT(6))
+      tma_load_im2col_4d(s, 0, map, b, 0, 0, 0, 3, 0, 0, 0); // fault 6
+    else if (FAULT(7))
+      tma_load_im2col_4d(s, 0, map, b, 0, 0, 0, 0, 0, 0, 256); // fault 7
+    else if (FAULT(8))
+      tma_load_4d(s, 0, map, b, 0, 0, 0, 0, 0); // fault 8
+    else if (FAULT(9))
+      tma_store_im2col_4d(map, s, 0, 0, 4, 0, 0); // fault 9
+    else
+      tma_load_im2col_4d(s, 0, map, b, 0, 0, -1, 2, 0, 1, 255);
+  }
+  bar();
+  if (FAULT(10))
+    st1(out, tid(), lds(s, tid())); // fault 10
+  if (!(fault >= 2 && fault <= 9))
+    mbar_wait(b, 0, 0);
+}
+FUSEC_EXPORT(k))",
+                  32);
+  Im2colMapArg map;
+  map.tensor.dims = {8, 4, 4, 2};
+  map.tensor.strides = {32, 128, 512};
+  map.lower = {-1, 0};
+  map.upper = {0, -1};
+  map.channels = 8;
+  map.pixels = 32;
+  map.tensor.swizzle = 32;
+  planted.run.windows(planted.tensor, map);
+  planted.good();
+  planted.fault(1, EmulatorFault::Deadlock);
+  EXPECT_EQ(planted.fault(2, EmulatorFault::InvalidArgument),
+            "3 coordinates for a tensor map of 4 dimensions");
+  planted.fault(3, EmulatorFault::Misaligned);
+  planted.fault(4, EmulatorFault::OutOfBounds);
+  EXPECT_EQ(planted.fault(5, EmulatorFault::InvalidArgument),
+            "an im2col copy from -2 in dimension 1: expected a pixel of the "
+            "map's box [-1, 4)");
+  planted.fault(6, EmulatorFault::InvalidArgument);
+  EXPECT_EQ(planted.fault(7, EmulatorFault::InvalidArgument),
+            "an im2col copy with offset 256 in dimension 2: expected 0 to 255");
+  EXPECT_EQ(planted.fault(8, EmulatorFault::InvalidArgument),
+            "a tiled copy by an im2col map");
+  planted.fault(9, EmulatorFault::InvalidArgument);
+  planted.fault(10, EmulatorFault::PendingCopy);
+}
+
+TEST(Sm90Launch, RefusesWrongIm2colMaps) {
+  Im2colMapArg good;
+  good.tensor.dims = {8, 4, 4, 2};
+  good.tensor.strides = {32, 128, 512};
+  good.lower = {-1, 0};
+  good.upper = {0, -1};
+  good.channels = 8;
+  good.pixels = 32;
+  auto refusal = [&](auto change, int64_t bytes = 1024) {
+    Im2colMapArg map = good;
+    change(map);
+    return llvm::toString(checkIm2colMap(map, bytes));
+  };
+  EXPECT_EQ(refusal([](Im2colMapArg &) {}), "");
+  EXPECT_EQ(refusal([](Im2colMapArg &map) { map.tensor.dims = {8, 4}; }),
+            "im2col map: expected 3 to 5 dimensions, found 2");
+  EXPECT_EQ(refusal([](Im2colMapArg &map) { map.lower = {0}; }),
+            "im2col map: expected corners of 2 dimensions, found 1 and 2");
+  EXPECT_EQ(refusal([](Im2colMapArg &map) { map.pixels = 1025; }),
+            "im2col map: expected 1 to 1024 pixels, found 1025");
+  EXPECT_EQ(refusal([](Im2colMapArg &map) { map.channels = 257; }),
+            "im2col map: expected 1 to 256 channels, found 257");
+  EXPECT_EQ(refusal([](Im2colMapArg &map) { map.upper[1] = 128; }),
+            "im2col map: dimension 2: expected corners from -128 to 127, "
+            "found 128");
+  EXPECT_EQ(refusal([](Im2colMapArg &map) { map.upper[0] = -5; }),
+            "im2col map: dimension 1: expected a box that is not empty, found "
+            "[-1, -1)");
+  EXPECT_EQ(refusal([](Im2colMapArg &map) { map.tensor.steps = {1, 1, 1, 2}; }),
+            "im2col map: expected a step of 1 from image to image, found 2");
+  EXPECT_NE(refusal([](Im2colMapArg &map) {
+              map.channels = 6;
+            }).find("in steps of 16 bytes, found 24"),
+            std::string::npos);
+  EXPECT_NE(refusal([](Im2colMapArg &) {}, 1023).find("does not fit"),
+            std::string::npos);
+}
+
 TEST(Sm90Fault, Products) {
   Planted planted(R"(FUSEC_KERNEL(k, 128)(const f32 *in, f32 *out, i32 fault) {
   FUSEC_SHARED_TILE(bf16, s, 8192);

@@ -222,9 +222,15 @@ TEST_P(Sm90Cases, IsWhatPlainLoopsGive) {
       sm90::Bytes &bytes = buffers[arg.buffer].bytes;
       if (arg.kind == sm90::Arg::Tensor) {
         TensorMapArg map = convert(arg.map);
-        llvm::Error error = checkTensorMap(map, int64_t(bytes.size()));
+        Im2colMapArg windows = {map, arg.map.lower, arg.map.upper,
+                                arg.map.channels, arg.map.pixels};
+        bool tiled = arg.map.pixels == 0;
+        auto size = int64_t(bytes.size());
+        llvm::Error error =
+            tiled ? checkTensorMap(map, size) : checkIm2colMap(windows, size);
         ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
-        maps.push_back(makeTensorMap(map, bytes.data()));
+        maps.push_back(tiled ? makeTensorMap(map, bytes.data())
+                             : makeIm2colMap(windows, bytes.data()));
         args.push_back(&maps.back());
         continue;
       }

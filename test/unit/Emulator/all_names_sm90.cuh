@@ -16,6 +16,15 @@ FUSEC_KERNEL_MIN(k_names_sm90, 128, 1)
   stmatrix_x2_trans(s, 0, two);
   stmatrix_x4(s, 0, four);
   stmatrix_x4_trans(s, 0, four);
+  tma_load_im2col_3d(s, 0, map, b, 0, 0, 1, 2, 3);
+  tma_load_im2col_4d(s, 0, map, b, 0, 0, 1, 2, 3, 4, 5);
+  tma_load_im2col_5d(s, 0, map, b, 0, 0, 1, 2, 3, 4, 5, 6, 7);
+  tma_load_multicast_im2col_3d(s, 0, map, b, 0, 3u, 0, 1, 2, 3);
+  tma_load_multicast_im2col_4d(s, 0, map, b, 0, 3u, 0, 1, 2, 3, 4, 5);
+  tma_load_multicast_im2col_5d(s, 0, map, b, 0, 3u, 0, 1, 2, 3, 4, 5, 6, 7);
+  tma_store_im2col_3d(map, s, 0, 0, 1, 2);
+  tma_store_im2col_4d(map, s, 0, 0, 1, 2, 3);
+  tma_store_im2col_5d(map, s, 0, 0, 1, 2, 3, 4);
   tma_load_multicast_1d(s, 0, map, b, 0, 3u, 0);
   tma_load_multicast_3d(s, 0, map, b, 0, 3u, 0, 1, 2);
   tma_load_multicast_4d(s, 0, map, b, 0, 3u, 0, 1, 2, 3);

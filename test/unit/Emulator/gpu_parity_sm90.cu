@@ -33,27 +33,38 @@ static void check(cudaError_t code, const char *what) {
 static const struct {
   const char *name;
   const void *function;
-} kKernels[] = {KERNEL(k_mbarrier),  KERNEL(k_cluster),  KERNEL(k_flow),
-                KERNEL(k_bulk),      KERNEL(k_tensor1),  KERNEL(k_tensor2),
-                KERNEL(k_tensor3),   KERNEL(k_tensor4),  KERNEL(k_tensor5),
-                KERNEL(k_multicast), KERNEL(k_stmatrix), KERNEL(k_named),
-                KERNEL(k_packed),    KERNEL(k_grid),     KERNEL(k_wgmma0),
-                KERNEL(k_wgmma1),    KERNEL(k_wgmma2),   KERNEL(k_wgmma3),
-                KERNEL(k_wgmma4),    KERNEL(k_wgmma5),   KERNEL(k_wgmma6),
-                KERNEL(k_wgmma7),    KERNEL(k_wgmma8),   KERNEL(k_wgmma9),
-                KERNEL(k_wgmma10),   KERNEL(k_wgmma11),  KERNEL(k_wgmma12),
-                KERNEL(k_wgmma13),   KERNEL(k_wgmma14),  KERNEL(k_wgmma15),
-                KERNEL(k_wgmma16),   KERNEL(k_wgmma17)};
+} kKernels[] = {
+    KERNEL(k_mbarrier),  KERNEL(k_cluster),  KERNEL(k_flow),
+    KERNEL(k_bulk),      KERNEL(k_tensor1),  KERNEL(k_tensor2),
+    KERNEL(k_tensor3),   KERNEL(k_tensor4),  KERNEL(k_tensor5),
+    KERNEL(k_multicast), KERNEL(k_stmatrix), KERNEL(k_named),
+    KERNEL(k_packed),    KERNEL(k_grid),     KERNEL(k_wgmma0),
+    KERNEL(k_wgmma1),    KERNEL(k_wgmma2),   KERNEL(k_wgmma3),
+    KERNEL(k_wgmma4),    KERNEL(k_wgmma5),   KERNEL(k_wgmma6),
+    KERNEL(k_wgmma7),    KERNEL(k_wgmma8),   KERNEL(k_wgmma9),
+    KERNEL(k_wgmma10),   KERNEL(k_wgmma11),  KERNEL(k_wgmma12),
+    KERNEL(k_wgmma13),   KERNEL(k_wgmma14),  KERNEL(k_wgmma15),
+    KERNEL(k_wgmma16),   KERNEL(k_wgmma17),  KERNEL(k_im2col3),
+    KERNEL(k_im2col4),   KERNEL(k_im2col5),  KERNEL(k_im2col_multicast)};
+
+/// cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col.
+static void *encoder(const char *name) {
+  void *function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  check(cudaGetDriverEntryPointByVersion(name, &function, 12000,
+                                         cudaEnableDefault, &found),
+        "cudaGetDriverEntryPointByVersion");
+  return function;
+}
 
 static FusecTensorMap encode(const sm90::Map &map, void *address) {
   using Encode = int (*)(FusecTensorMap *, int, unsigned, void *,
                          const uint64_t *, const uint64_t *, const uint32_t *,
                          const uint32_t *, int, int, int, int);
-  void *function = nullptr;
-  cudaDriverEntryPointQueryResult found;
-  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
-                                         12000, cudaEnableDefault, &found),
-        "cudaGetDriverEntryPointByVersion");
+  using EncodeIm2col =
+      int (*)(FusecTensorMap *, int, unsigned, void *, const uint64_t *,
+              const uint64_t *, const int32_t *, const int32_t *, uint32_t,
+              uint32_t, const uint32_t *, int, int, int, int);
   // CUtensorMapDataType.
   const int types[] = {0, 2, 7, 6, 9};
   std::vector<uint64_t> dims(map.dims.begin(), map.dims.end());
@@ -63,11 +74,18 @@ static FusecTensorMap encode(const sm90::Map &map, void *address) {
   strides.push_back(0);
   int swizzle = map.swizzle == 128 ? 3 : (int)(map.swizzle / 32);
   FusecTensorMap result;
-  int code = ((Encode)function)(
-      &result, types[map.type], (unsigned)dims.size(), address, dims.data(),
-      strides.data(), map.box.data(), steps.data(), 0, swizzle, 2, map.nan);
+  int code =
+      map.pixels
+          ? ((EncodeIm2col)encoder("cuTensorMapEncodeIm2col"))(
+                &result, types[map.type], (unsigned)dims.size(), address,
+                dims.data(), strides.data(), map.lower.data(), map.upper.data(),
+                map.channels, map.pixels, steps.data(), 0, swizzle, 2, map.nan)
+          : ((Encode)encoder("cuTensorMapEncodeTiled"))(
+                &result, types[map.type], (unsigned)dims.size(), address,
+                dims.data(), strides.data(), map.box.data(), steps.data(), 0,
+                swizzle, 2, map.nan);
   if (code != 0) {
-    printf("cuTensorMapEncodeTiled: code %d\n", code);
+    printf("cuTensorMapEncode: code %d\n", code);
     exit(2);
   }
   return result;

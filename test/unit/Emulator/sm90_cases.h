@@ -8,6 +8,7 @@
 #ifndef FUSEC_TEST_UNIT_EMULATOR_SM90_CASES_H
 #define FUSEC_TEST_UNIT_EMULATOR_SM90_CASES_H
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -31,6 +32,9 @@ struct Map {
   std::vector<uint32_t> box, steps;
   uint32_t swizzle = 0;
   bool nan = false;
+  /// Of a map of convolution windows, see Im2colMapArg; `box` is empty.
+  std::vector<int32_t> lower = {}, upper = {};
+  uint32_t channels = 0, pixels = 0;
   int size() const {
     return type == U8 ? 1 : type == F16 || type == BF16 ? 2 : 4;
   }
@@ -165,6 +169,12 @@ inline uint32_t swizzle(uint32_t address, uint32_t bytes) {
   return rows ? address ^ (address / 128 % rows * 16) : address;
 }
 
+/// Whether a store writes element x of a row: whole units of 16 bytes are
+/// stored, so that what a load filled in goes behind the tensor.
+inline bool isStored(const Map &map, int64_t x) {
+  return x >= 0 && x * map.size() < (map.dims[0] * map.size() + 15) / 16 * 16;
+}
+
 inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at) {
   int rank = int(map.dims.size()), size = map.size();
   Case c{name, "k_tensor" + std::to_string(rank)};
@@ -186,25 +196,21 @@ inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at) {
   for (uint32_t i = 0; i < elements; ++i) {
     uint32_t rest = i;
     int64_t address = 0;
-    bool inside = true;
+    bool inside = true, stored = true;
     for (int d = 0; d < rank; ++d) {
       int64_t x = at[d] + int64_t(rest % sizes[d]) * map.steps[d];
       rest /= sizes[d];
       inside &= x >= 0 && x < map.dims[d];
+      stored &= d == 0 ? isStored(map, x) : x >= 0 && x < map.dims[d];
       address += x * (d == 0 ? size : map.strides[d - 1]);
     }
     uint8_t *target = &dump[swizzle(i * size, map.swizzle)];
     if (inside) {
       std::memcpy(target, &from[address], size);
-      std::memcpy(&to[address], &from[address], size);
     } else if (map.nan) {
       std::memcpy(target, size == 2 ? nan16 : nan32, size);
     }
-    // By one dimension, whole units of 16 bytes are stored: what was filled in
-    // goes behind the tensor.
-    bool isBehind = rank == 1 && address >= map.dims[0] * size &&
-                    address < (map.dims[0] * size + 15) / 16 * 16;
-    if (isBehind)
+    if (stored)
       std::memcpy(&to[address], target, size);
   }
   int source = c.in(from), target = c.out(to);
@@ -217,6 +223,113 @@ inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at) {
   at.resize(5);
   for (int32_t x : at)
     c.integer(x);
+  return c;
+}
+
+/// The pixels of a copy, the offsets not in it: of all pixels of the boxes of
+/// all images (and some behind them) in order, those from `at` on.
+inline std::vector<std::vector<int64_t>> pixelsOf(const Map &map,
+                                                  std::vector<int32_t> at) {
+  using Pixel = std::vector<int64_t>; // c, w, (h, (d,)) n
+  std::vector<Pixel> all;
+  size_t images = map.dims.size() - 1;
+  std::vector<Pixel> inImage = {Pixel(images + 1)};
+  for (size_t d = images; d-- > 1;) { // the outermost dimension first
+    std::vector<Pixel> next;
+    for (Pixel pixel : inImage)
+      for (pixel[d] = map.lower[d - 1];
+           pixel[d] < map.dims[d] + map.upper[d - 1]; pixel[d] += map.steps[d])
+        next.push_back(pixel);
+    inImage = std::move(next);
+  }
+  for (int64_t n = 0; all.size() < 100000; ++n)
+    for (Pixel pixel : inImage) {
+      pixel[images] = n;
+      all.push_back(pixel);
+    }
+  Pixel first(at.begin(), at.end());
+  first[0] = 0;
+  auto begin = std::find(all.begin(), all.end(), first);
+  return std::vector<Pixel>(begin, begin + map.pixels);
+}
+
+inline Bytes countingBytes(int64_t total) {
+  Bytes bytes(total);
+  for (int64_t i = 0; i < total; ++i)
+    bytes[i] = uint8_t(i * 7 + i / 251 + 1);
+  return bytes;
+}
+
+/// The dump of the pixels, and `to` with them stored where they are inside.
+inline Bytes loadPixels(const Map &map, const Bytes &from,
+                        const std::vector<int32_t> &at,
+                        const std::vector<int32_t> &offsets, Bytes &to) {
+  int size = map.size();
+  size_t images = map.dims.size() - 1;
+  const uint8_t nan16[2] = {0xff, 0x7f}, nan32[4] = {0xff, 0xff, 0xff, 0x7f};
+  Bytes dump(map.pixels * map.channels * size);
+  uint32_t number = 0;
+  for (const std::vector<int64_t> &pixel : pixelsOf(map, at)) {
+    for (uint32_t channel = 0; channel < map.channels; ++channel, ++number) {
+      int64_t c = at[0] + channel, source = c * size, target = source;
+      bool inside = c >= 0 && c < map.dims[0], stored = isStored(map, c);
+      for (size_t d = 1; d <= images; ++d) {
+        int64_t x = pixel[d] + (d < images ? offsets[d - 1] : 0);
+        inside &= x >= 0 && x < map.dims[d];
+        stored &= pixel[d] >= 0 && pixel[d] < map.dims[d];
+        source += x * map.strides[d - 1];
+        target += pixel[d] * map.strides[d - 1];
+      }
+      uint8_t *place = &dump[swizzle(number * size, map.swizzle)];
+      if (inside)
+        std::memcpy(place, &from[source], size);
+      else if (map.nan)
+        std::memcpy(place, size == 2 ? nan16 : nan32, size);
+      if (stored)
+        std::memcpy(&to[target], place, size);
+    }
+  }
+  return dump;
+}
+
+inline Case im2colCase(const char *name, Map map, std::vector<int32_t> at,
+                       std::vector<int32_t> offsets) {
+  size_t rank = map.dims.size();
+  Case c{name, "k_im2col" + std::to_string(rank)};
+  map.steps.resize(rank, 1);
+  int64_t total = map.strides.back() * map.dims.back();
+  Bytes from = countingBytes(total), to(total, 0x11);
+  Bytes dump = loadPixels(map, from, at, offsets, to);
+  int source = c.in(from), target = c.out(to);
+  std::fill(c.buffers[target].bytes.begin(), c.buffers[target].bytes.end(),
+            0x11);
+  c.tensor(source, map);
+  c.tensor(target, map);
+  auto bytes = int32_t(dump.size());
+  c.pointer(c.out(dump));
+  c.integer(bytes);
+  at.resize(5);
+  offsets.resize(3);
+  for (int32_t x : at)
+    c.integer(x);
+  for (int32_t x : offsets)
+    c.integer(x);
+  return c;
+}
+
+inline Case im2colMulticastCase() {
+  Case c{"im2col multicast", "k_im2col_multicast", 2, 32, 2};
+  Map map{Map::U32, {8, 9, 6, 2}, {32, 288, 1728}, {}, {}, 32,
+          false,    {-1, -1},     {-1, -1},        8,  32};
+  map.steps.resize(4, 1);
+  Bytes from = countingBytes(2 * 1728), unused(from.size()), out;
+  for (int block = 0; block < 2; ++block)
+    for (int image = 0; image < 2; ++image) {
+      Bytes one = loadPixels(map, from, {0, -1, -1, image}, {1, 2}, unused);
+      out.insert(out.end(), one.begin(), one.end());
+    }
+  c.tensor(c.in(from), map);
+  c.pointer(c.out(out));
   return c;
 }
 
@@ -528,6 +641,71 @@ inline std::vector<Case> allCases() {
           0,
           false},
          {0, 1, 0, 2, 1});
+  auto im2col = [&](const char *name, const Map &map, std::vector<int32_t> at,
+                    std::vector<int32_t> offsets) {
+    cases.push_back(im2colCase(name, map, std::move(at), std::move(offsets)));
+  };
+  cases.push_back(im2colMulticastCase());
+  im2col(
+      "im2col of 1 dimension",
+      {Map::F32, {12, 20, 3}, {48, 960}, {}, {}, 0, false, {-2}, {-1}, 8, 24},
+      {4, 15, 0}, {1});
+  im2col("im2col of 1 dimension, behind the last image",
+         {Map::F16, {32, 7, 2}, {64, 448}, {}, {}, 64, true, {-1}, {1}, 32, 30},
+         {0, -1, 1}, {0});
+  // A 3 x 3 filter with padding, corners and offsets that tell w from h.
+  im2col("im2col of 2 dimensions",
+         {Map::BF16,
+          {64, 9, 7, 3},
+          {128, 1152, 8064},
+          {},
+          {},
+          128,
+          true,
+          {-1, -2},
+          {-1, 0},
+          64,
+          50},
+         {0, 5, 3, 0}, {2, 1});
+  im2col("im2col of 2 dimensions with steps",
+         {Map::U32,
+          {16, 9, 8, 2},
+          {64, 576, 4608},
+          {},
+          {1, 2, 3, 1},
+          64,
+          false,
+          {-1, -1},
+          {0, -1},
+          16,
+          28},
+         {0, -1, 2, 0}, {0, 2});
+  im2col("im2col of 2 dimensions, channels outside",
+         {Map::U8,
+          {40, 5, 4, 2},
+          {48, 240, 960},
+          {},
+          {},
+          32,
+          false,
+          {0, 0},
+          {-1, -1},
+          32,
+          40},
+         {16, 3, 1, 0}, {1, 0});
+  im2col("im2col of 3 dimensions",
+         {Map::F16,
+          {16, 5, 4, 3, 2},
+          {32, 160, 640, 1920},
+          {},
+          {1, 1, 2, 1, 1},
+          32,
+          true,
+          {-1, 0, -2},
+          {1, -1, 0},
+          16,
+          60},
+         {0, 2, 0, -1, 0}, {1, 0, 2});
   for (const Product &product : products())
     for (bool accumulate : {false, true})
       cases.push_back(productCase(product, accumulate));

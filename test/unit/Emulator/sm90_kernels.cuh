@@ -165,8 +165,8 @@ FUSEC_EXPORT(k_bulk)
 // shows, and stored through the second map at the same place.
 #define TENSOR_KERNEL(n, ...)                                                  \
   FUSEC_KERNEL(k_tensor##n, 32)                                                \
-  (FUSEC_TENSOR_MAP(from), FUSEC_TENSOR_MAP(to), u32 *dump, i32 bytes, i32 c0, \
-   i32 c1, i32 c2, i32 c3, i32 c4) {                                           \
+  (FUSEC_TENSOR_MAP(from), FUSEC_TENSOR_MAP(to), u32 * dump, i32 bytes,        \
+   i32 c0, i32 c1, i32 c2, i32 c3, i32 c4) {                                   \
     FUSEC_SHARED_TILE(u32, s, 2048);                                           \
     FUSEC_MBARRIERS(b, 1);                                                     \
     if (tid() == 0) {                                                          \
@@ -195,6 +195,60 @@ TENSOR_KERNEL(3, c0, c1, c2)
 TENSOR_KERNEL(4, c0, c1, c2, c3)
 TENSOR_KERNEL(5, c0, c1, c2, c3, c4)
 #undef TENSOR_KERNEL
+
+// Pixels from (c, w, .., n) on, moved by the offsets, are loaded, dumped and
+// stored through the second map, not moved.
+#define IM2COL_KERNEL(n, at, ...)                                              \
+  FUSEC_KERNEL(k_im2col##n, 32)                                                \
+  (FUSEC_TENSOR_MAP(from), FUSEC_TENSOR_MAP(to), u32 * dump, i32 bytes,        \
+   i32 c0, i32 c1, i32 c2, i32 c3, i32 c4, i32 o0, i32 o1, i32 o2) {           \
+    FUSEC_SHARED_TILE(u32, s, 2048);                                           \
+    FUSEC_MBARRIERS(b, 1);                                                     \
+    if (tid() == 0) {                                                          \
+      mbar_init(b, 0, 1);                                                      \
+      mbar_init_fence();                                                       \
+      mbar_arrive_expect(b, 0, bytes);                                         \
+      tma_load_im2col_##n##d(s, 0, from, b, 0, IM2COL_LIST at, __VA_ARGS__);   \
+    }                                                                          \
+    bar();                                                                     \
+    mbar_wait(b, 0, 0);                                                        \
+    for (i32 i = tid(); i < bytes / 4; i += 32)                                \
+      st1(dump, i, lds(s, i));                                                 \
+    bar();                                                                     \
+    if (tid() == 0) {                                                          \
+      tma_store_im2col_##n##d(to, s, 0, IM2COL_LIST at);                       \
+      bulk_commit();                                                           \
+      bulk_wait<0>();                                                          \
+    }                                                                          \
+  }                                                                            \
+  FUSEC_EXPORT(k_im2col##n)
+#define IM2COL_LIST(...) __VA_ARGS__
+IM2COL_KERNEL(3, (c0, c1, c2), o0)
+IM2COL_KERNEL(4, (c0, c1, c2, c3), o0, o1)
+IM2COL_KERNEL(5, (c0, c1, c2, c3, c4), o0, o1, o2)
+#undef IM2COL_KERNEL
+#undef IM2COL_LIST
+
+// Each block loads the pixels of one image for both.
+FUSEC_KERNEL_CLUSTER(k_im2col_multicast, 32, 1, 2)
+(FUSEC_TENSOR_MAP(from), u32 *out) {
+  FUSEC_SHARED_TILE(u32, s, 512);
+  FUSEC_MBARRIERS(b, 1);
+  if (tid() == 0) {
+    mbar_init(b, 0, 1);
+    mbar_init_fence();
+    mbar_arrive_expect(b, 0, 2048);
+  }
+  cluster_sync();
+  if (tid() == 0)
+    tma_load_multicast_im2col_4d(s, 256 * cluster_rank(), from, b, 0, 3u, 0, -1,
+                                 -1, cluster_rank(), 1, 2);
+  mbar_wait(b, 0, 0);
+  for (i32 i = tid(); i < 512; i += 32)
+    st1(out, 512 * cta_x() + i, lds(s, i));
+  cluster_sync();
+}
+FUSEC_EXPORT(k_im2col_multicast)
 
 // Each block loads one half of a box for both.
 FUSEC_KERNEL_CLUSTER(k_multicast, 32, 1, 2)

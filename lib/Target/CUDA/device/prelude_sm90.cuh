@@ -402,6 +402,65 @@ FUSEC_DETAIL_TMA(5, (i32 c0, i32 c1, i32 c2, i32 c3, i32 c4),
                  "r"(c4))
 #undef FUSEC_DETAIL_TMA
 
+/// By maps of convolution windows (Im2colMapArg), whose pixels are taken from
+/// the first one on within the map's box, row by row and image by image:
+/// tma_load_im2col_{3..5}d(s, i, map, b, j, c, w, [h, [d,]] n, ow, [oh, [od]]):
+/// from channel c of pixel (w, h, d) of image n, which is one of the box, each
+/// pixel moved by an offset (at most 16, 8 or 5 bits a dimension);
+/// tma_load_multicast_im2col_{3..5}d likewise, with a mask behind j;
+/// tma_store_im2col_{3..5}d(map, s, i, c, w, .., n): the other way, not moved.
+#define FUSEC_DETAIL_IM2COL(n, params, offsetParams, in, offsets, inMulticast, \
+                            offsetsMulticast, inStore, coordinates, ...)       \
+  template <class T>                                                           \
+  FUSEC_DEVICE void tma_load_im2col_##n##d(                                    \
+      T *s, i32 i, FUSEC_TENSOR_MAP_REF(map), FusecMbarrier *b, i32 j,         \
+      FUSEC_DETAIL_LIST params, FUSEC_DETAIL_LIST offsetParams) {              \
+    asm volatile("cp.async.bulk.tensor." #n "d.shared::cluster.global.im2col." \
+                 "mbarrier::complete_tx::bytes [%0], [%1, " in                 \
+                 "], [%2], " offsets                                           \
+                 ";" ::"r"(fusec_detail::sharedAddress(s + i)),                \
+                 "l"(&map), "r"(fusec_detail::sharedAddress(b + j)),           \
+                 FUSEC_DETAIL_LIST coordinates, __VA_ARGS__                    \
+                 : "memory");                                                  \
+  }                                                                            \
+  template <class T>                                                           \
+  FUSEC_DEVICE void tma_load_multicast_im2col_##n##d(                          \
+      T *s, i32 i, FUSEC_TENSOR_MAP_REF(map), FusecMbarrier *b, i32 j,         \
+      u32 blocks, FUSEC_DETAIL_LIST params, FUSEC_DETAIL_LIST offsetParams) {  \
+    asm volatile("cp.async.bulk.tensor." #n "d.shared::cluster.global.im2col." \
+                 "mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, " \
+                 inMulticast "], [%2], " offsetsMulticast                      \
+                 ", %3;" ::"r"(fusec_detail::sharedAddress(s + i)),            \
+                 "l"(&map), "r"(fusec_detail::sharedAddress(b + j)),           \
+                 "h"((u16)blocks), FUSEC_DETAIL_LIST coordinates, __VA_ARGS__  \
+                 : "memory");                                                  \
+  }                                                                            \
+  template <class T>                                                           \
+  FUSEC_DEVICE void tma_store_im2col_##n##d(FUSEC_TENSOR_MAP_REF(map),         \
+                                            const T *s, i32 i,                 \
+                                            FUSEC_DETAIL_LIST params) {        \
+    asm volatile("cp.async.bulk.tensor." #n "d.global.shared::cta."            \
+                 "im2col_no_offs.bulk_group [%0, " inStore "], [%1];" ::"l"(   \
+                     &map),                                                    \
+                 "r"(fusec_detail::sharedAddress(s + i)),                      \
+                 FUSEC_DETAIL_LIST coordinates                                 \
+                 : "memory");                                                  \
+  }
+FUSEC_DETAIL_IM2COL(3, (i32 c, i32 w, i32 n), (i32 ow), "{%3,%4,%5}", "{%6}",
+                    "{%4,%5,%6}", "{%7}", "{%2,%3,%4}",
+                    ("r"(c), "r"(w), "r"(n)), "h"((u16)ow))
+FUSEC_DETAIL_IM2COL(4, (i32 c, i32 w, i32 h, i32 n), (i32 ow, i32 oh),
+                    "{%3,%4,%5,%6}", "{%7,%8}", "{%4,%5,%6,%7}", "{%8,%9}",
+                    "{%2,%3,%4,%5}", ("r"(c), "r"(w), "r"(h), "r"(n)),
+                    "h"((u16)ow), "h"((u16)oh))
+FUSEC_DETAIL_IM2COL(5, (i32 c, i32 w, i32 h, i32 d, i32 n),
+                    (i32 ow, i32 oh, i32 od), "{%3,%4,%5,%6,%7}",
+                    "{%8,%9,%10}", "{%4,%5,%6,%7,%8}", "{%9,%10,%11}",
+                    "{%2,%3,%4,%5,%6}",
+                    ("r"(c), "r"(w), "r"(h), "r"(d), "r"(n)), "h"((u16)ow),
+                    "h"((u16)oh), "h"((u16)od))
+#undef FUSEC_DETAIL_IM2COL
+
 /// Copies `bytes` (a multiple of 16, both ends aligned to 16) from p[off..] to
 /// s[i..], counted at b[j]. The multicast form as for tma_load_multicast.
 template <class T, class I>

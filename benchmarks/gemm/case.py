@@ -57,6 +57,12 @@ def size(dtype, *shape):
     return count
 
 
+def as_double(x):
+    """Integers of a reference as float64, which a number would not make of
+    PyTorch's."""
+    return x.double() if hasattr(x, "double") else x.astype(float)
+
+
 def load_cases():
     """All cases, in the order of the table."""
     for name in ("products", "epilogues", "few_rows", "float8"):
@@ -64,5 +70,5 @@ def load_cases():
     return CASES
 
 
-__all__ = ["CASES", "Case", "In", "Product", "Sample", "add", "load_cases",
-           "size"]
+__all__ = ["CASES", "Case", "In", "Product", "Sample", "add", "as_double",
+           "load_cases", "size"]

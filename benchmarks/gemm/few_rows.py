@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of few rows, which are bound by reading the weights: decoding."""
 
-from .case import In, Product, Sample, add, size
+from .case import In, Product, Sample, add, as_double, size
 from .epilogues import _gelu_tanh
 
 _N, _K = 8192, 4096
@@ -55,7 +55,7 @@ def byte_weights(m, n, k, dtype="i8", block=0):
         return (w.reshape(n, -1, block) * s.reshape(n, -1, 1)).reshape(n, k)
 
     def formula(F, x, w, s):
-        return x @ plain(w * 1.0, s).swapaxes(0, 1),
+        return x @ plain(as_double(w), s).swapaxes(0, 1),
 
     def native(torch, x, w, s):
         return x @ plain(w.to(torch.bfloat16), s).t()
@@ -86,7 +86,7 @@ def nibble_weights(m, n, k, block=32):
     def formula(F, x, w, s):
         # Pairs side by side: sums over k are split into even and odd.
         high = w // 16
-        low, high = (w - 16 * high - 8) * 1.0, (high - 8) * 1.0
+        low, high = as_double(w - 16 * high - 8), as_double(high - 8)
         total = 0.0
         for first, part in ((0, low), (1, high)):
             q = part.reshape(n, k // block, block // 2) * s.reshape(n, -1, 1)

@@ -2,7 +2,7 @@
 """Plain products: squares, transpositions, short sums, few columns, batches,
 odd sizes, other types."""
 
-from .case import In, Product, Sample, add, size
+from .case import In, Product, Sample, add, as_double, size
 
 
 def _operand(name, dtype, rows, columns, turned, batch, deviation=1.0):
@@ -59,8 +59,7 @@ def text_product(m, n, k, dtype, result, tf32=False):
 """
 
     def formula(F, x, w):
-        if dtype == "i8":  # exact in float64
-            x, w = x * 1.0, w * 1.0
+        x, w = as_double(x), as_double(w)
         return x @ _swap(w),
 
     def native(torch, x, w):

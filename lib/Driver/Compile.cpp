@@ -19,6 +19,7 @@
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
 #include "fusec/Driver/Diagnostics.h"
 #include "fusec/Fusion/MergeContractions.h"
+#include "fusec/Fusion/SplitSums.h"
 #include "fusec/Reference/Passes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -115,6 +116,7 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
         fusion::mergeContractions(*entry, groups);
     reference::joinConstants(merged.constantConcats);
     siblings = std::move(merged.decisions);
+    fusion::splitSums(*entry, groups.target);
   }
   fusion::FusionDecisions decisions = fusion::formGroups(*entry, groups);
   decisions.siblings = std::move(siblings);

@@ -1,0 +1,132 @@
+//===- SplitSums.cpp - long sums of few results ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A product of few results and many terms keeps few multiprocessors busy, with
+// small tiles that read much. Its sums are divided into parts, one batch each,
+// which take large tiles; a second kernel adds the parts and has the epilogue.
+// The parts stay in the L2, so they cost less than they save where k is long.
+//===----------------------------------------------------------------------===//
+#include "fusec/Fusion/SplitSums.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::fusion;
+
+/// Columns of a large tile, rows of any, and terms a step.
+static constexpr int64_t kTileN = 256, kTileM = 128, kStep = 64;
+/// Terms of a part at least, and results along each side.
+static constexpr int64_t kShortPart = 512, kFewResults = 65;
+/// Nanoseconds for one more term with large tiles, and with the tiles of whole
+/// sums where large ones would be at most a 2nd, 4th, 8th of the
+/// multiprocessors (benchmarks/results/2026-11-30-gemm.md).
+static constexpr double kLarge = 10.8, kHalf = 8, kQuarter = 4.7, kEighth = 2.8;
+/// Terms that start and end of a tile cost; the second kernel, in nanoseconds.
+static constexpr double kFixedTerms = 200, kSecond = 2500;
+
+int64_t fusion::sumParts(int64_t m, int64_t n, int64_t k, int64_t batch,
+                         const TargetInfo &target) {
+  if (target.computeCapability != 90 || m < kFewResults || n < kFewResults)
+    return 1;
+  int64_t tiles =
+      llvm::divideCeil(m, kTileM) * llvm::divideCeil(n, kTileN) * batch;
+  int64_t all = target.multiprocessors;
+  if (tiles < 1 || 2 * tiles > all)
+    return 1;
+  int64_t parts = 1;
+  while (2 * parts * tiles <= all && k % (2 * parts * kStep) == 0 &&
+         k / (2 * parts) >= kShortPart)
+    parts *= 2;
+  double step = 8 * tiles <= all   ? kEighth
+                : 4 * tiles <= all ? kQuarter
+                                   : kHalf;
+  double whole = (double(k) + kFixedTerms) * step;
+  double results = double(m * n * batch * parts) * 4;
+  double divided = (double(k / parts) + kFixedTerms) * kLarge +
+                   results / target.memoryBandwidth * 1e9 + kSecond;
+  return divided < 0.9 * whole ? parts : 1;
+}
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// `value` with dimension `dim` as [parts, rest].
+static Value divide(OpBuilder &builder, Location loc, Value value, int64_t dim,
+                    int64_t parts) {
+  RankedTensorType type = typeOf(value);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] /= parts;
+  shape.insert(shape.begin() + dim, parts);
+  return graph::ReshapeOp::create(builder, loc, type.clone(shape), value);
+}
+
+/// `dims` where dimension `dim` has become two.
+static SmallVector<int64_t> moved(ArrayRef<int64_t> dims, int64_t dim) {
+  SmallVector<int64_t> result(dims);
+  for (int64_t &d : result)
+    d += d > dim;
+  return result;
+}
+
+static void split(graph::ContractOp op, int64_t parts) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t l = op.getLhsContract()[0], r = op.getRhsContract()[0];
+  SmallVector<int64_t> lhsBatch = moved(op.getLhsBatch(), l);
+  SmallVector<int64_t> rhsBatch = moved(op.getRhsBatch(), r);
+  lhsBatch.push_back(l);
+  rhsBatch.push_back(r);
+  RankedTensorType type = typeOf(op.getResult());
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t at = op.getLhsBatch().size();
+  shape.insert(shape.begin() + at, parts);
+  auto partial = RankedTensorType::get(shape, builder.getF32Type());
+  Value sums = graph::ContractOp::create(
+      builder, loc, partial, divide(builder, loc, op.getLhs(), l, parts),
+      divide(builder, loc, op.getRhs(), r, parts), lhsBatch, rhsBatch,
+      ArrayRef<int64_t>{l + 1}, ArrayRef<int64_t>{r + 1});
+  Value sum = graph::ReduceOp::create(
+      builder, loc, type.clone(builder.getF32Type()), graph::ReduceKind::sum,
+      sums, ArrayRef<int64_t>{at});
+  if (!type.getElementType().isF32())
+    sum = graph::CastOp::create(builder, loc, type, sum);
+  op.getResult().replaceAllUsesWith(sum);
+  op.erase();
+}
+
+/// Whether `value` has 16-bit floats of known size.
+static bool isPlain(Value value) {
+  RankedTensorType type = typeOf(value);
+  return type.hasStaticShape() &&
+         (type.getElementType().isF16() || type.getElementType().isBF16());
+}
+
+unsigned fusion::splitSums(FunctionOpInterface function,
+                           const TargetInfo &target) {
+  SmallVector<std::pair<graph::ContractOp, int64_t>> found;
+  for (auto op : function.getFunctionBody().getOps<graph::ContractOp>()) {
+    RankedTensorType lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs());
+    if (op.getLhsContract().size() != 1 || !isPlain(op.getLhs()) ||
+        !isPlain(op.getRhs()) || lhs.getElementType() != rhs.getElementType() ||
+        typeOf(op.getResult()).getElementType().isF64())
+      continue;
+    auto product = [](RankedTensorType type, ArrayRef<int64_t> dims) {
+      int64_t result = 1;
+      for (int64_t dim : dims)
+        result *= type.getDimSize(dim);
+      return result;
+    };
+    int64_t k = lhs.getDimSize(op.getLhsContract()[0]);
+    int64_t parts =
+        sumParts(product(lhs, op.getLhsFree()), product(rhs, op.getRhsFree()),
+                 k, product(lhs, op.getLhsBatch()), target);
+    if (parts > 1)
+      found.push_back({op, parts});
+  }
+  for (auto [op, parts] : found)
+    split(op, parts);
+  return found.size();
+}

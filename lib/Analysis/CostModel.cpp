@@ -109,20 +109,34 @@ static bool multipliesBytes(Operation *hero) {
          llvm::all_of(hero->getOperands(), isByte);
 }
 
-/// Whether 8-bit elements come to the matrix product of `form` other than along
-/// k, so that threads have to turn them.
-static bool turnsBytes(FactTable &facts, const RegionForm &form) {
+/// Whether `hero` is a matrix product in TF32.
+static bool multipliesTf32(Operation *hero) {
+  auto contract = dyn_cast_or_null<graph::ContractOp>(hero);
+  return contract && contract.getAllowTf32() &&
+         llvm::all_of(hero->getOperands(), [](Value value) {
+           return cast<RankedTensorType>(value.getType())
+               .getElementType()
+               .isF32();
+         });
+}
+
+/// Whether 8-bit elements, or with `tf32` those of products in TF32, come to
+/// the matrix product of `form` other than along k, so that threads have to
+/// turn them.
+static bool turnsElements(FactTable &facts, const RegionForm &form, bool tf32) {
   Operation *hero = form.hero();
   if (!isa_and_nonnull<graph::ContractOp>(hero))
     return false;
   SmallVector<int64_t> spine = form.spine();
   // Floats that are widened for the product are turned there.
   bool multiplies = multipliesBytes(hero);
+  bool isSingle = tf32 && multipliesTf32(hero);
   auto isTurned = [&](AffineMap map, RankedTensorType type) {
     unsigned last = type.getRank() - 1;
     Type element = type.getElementType();
     bool isByte = element.isInteger(8) ||
-                  (multiplies && element.getIntOrFloatBitWidth() == 8);
+                  (multiplies && element.getIntOrFloatBitWidth() == 8) ||
+                  (isSingle && element.isF32());
     return isByte && type.getDimSize(last) > 1 &&
            !isInPrologue(form, map.getSubMap({last}));
   };
@@ -154,8 +168,10 @@ static bool turnsBytes(FactTable &facts, const RegionForm &form) {
   return false;
 }
 
-/// Part of the time of a product of 16-bit elements that one of 8 bits takes.
+/// Part of the time of a product of 16-bit elements that one of others takes.
 static double relativeTime(const RegionForm &form) {
+  if (multipliesTf32(form.hero()))
+    return 2;
   return multipliesBytes(form.hero()) ? 0.5 : 1;
 }
 
@@ -287,7 +303,7 @@ CostEstimate CostModel::estimate(FactTable &facts,
   CostEstimate result = fromTotals(read, written, instructions, flops);
   result.tensorTime *= relativeTime(form);
   if ((target.computeCapability == 90 && computesOperand(facts, form)) ||
-      turnsBytes(facts, form))
+      turnsElements(facts, form, target.computeCapability == 90))
     result.tensorTime *= kTensorEfficiency / kComputedEfficiency;
   if (form.kind == KernelKind::Row)
     priceRows(result, facts, form, target);

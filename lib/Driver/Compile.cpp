@@ -85,11 +85,14 @@ llvm::Error driver::simplifyGraph(ModuleOp module,
   DiagnosticCollector diagnostics(module.getContext());
   PassManager passes(module.getContext());
   passes.addPass(graph::createDecomposeCompositesPass());
-  if (options.numerics == NumericsMode::Default)
+  if (options.numerics == NumericsMode::Default &&
+      options.target.computeCapability == 90)
     addOptional(passes, graph::createFloat8ProductsPass(), options);
   addOptional(passes, createCanonicalizerPass(), options);
   addOptional(passes, createCSEPass(), options);
-  addOptional(passes, graph::createNarrowProductsPass(), options);
+  graph::NarrowProductsPassOptions narrow;
+  narrow.turnSingles = options.target.computeCapability == 90;
+  addOptional(passes, graph::createNarrowProductsPass(narrow), options);
   addOptional(passes, reference::createFoldConstantsPass(), options);
   addOptional(passes, createCanonicalizerPass(), options);
   addOptional(passes, createCSEPass(), options);

@@ -84,6 +84,9 @@ static Error checkModes(const TensorMapArg &map) {
       (!isFloat(map.dtype) || byteSize(map.dtype) == 1))
     return fail("expected a type of 16 bits or more with a NaN, found %s",
                 name(map.dtype).data());
+  if (map.roundsToTf32 && map.dtype != DType::F32)
+    return fail("expected f32 elements to round to TF32, found %s",
+                name(map.dtype).data());
   return Error::success();
 }
 

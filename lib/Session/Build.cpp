@@ -127,7 +127,10 @@ static int64_t bytesMoved(Model &model) {
 llvm::Expected<Compiled>
 session::compileForHost(Model &model, const driver::CompileOptions &options) {
   Compiled result;
-  if (llvm::Error error = driver::simplifyGraph(*model.module, options))
+  // What tensor cores want is of no use here.
+  driver::CompileOptions simplifyOptions = options;
+  simplifyOptions.target.computeCapability = 0;
+  if (llvm::Error error = driver::simplifyGraph(*model.module, simplifyOptions))
     return withClass(ErrorClass::Unsupported, std::move(error));
   countOps(*model.module, result.summary);
   // A launch on the host costs nothing that sharing it could save.

@@ -91,6 +91,8 @@ struct TensorMapArg {
   Fill fill = Fill::Zero;
   /// Bytes of a promoted L2 sector fetch: 0, 64, 128 or 256.
   uint32_t l2Promotion = 128;
+  /// Loads round f32 elements to TF32, to nearest even.
+  bool roundsToTf32 = false;
 };
 inline constexpr uint32_t kTensorMapBytes = 128;
 

@@ -182,6 +182,9 @@ static GemmSupply supplyOf(tile::ContractOp op) {
   if (!op.getLhsBase() || !op.getRhsBase())
     return GemmSupply::Computed;
   int64_t bytes = op.getElementType().getIntOrFloatBitWidth() / 8;
+  // Warpgroups multiply 32-bit elements along k alone.
+  if (bytes == 4 && (op.getLhsOuter() || op.getRhsOuter()))
+    return GemmSupply::Groups;
   auto isBoxable = [&](std::optional<ArrayRef<int64_t>> numbers, bool isOuter) {
     return numbers &&
            cuda::GemmMatrix::fromNumbers(*numbers).isBoxable(bytes, isOuter);

@@ -246,7 +246,7 @@ static cuda::TensorMapType tensorMapType(DType type) {
 TensorMapCodes fusec::runtime::tensorMapCodes(const TensorMapArg &map) {
   // CUtensorMapSwizzle, CUtensorMapL2promotion: the powers of two in order.
   TensorMapCodes codes;
-  codes.type = tensorMapType(map.dtype);
+  codes.type = map.roundsToTf32 ? cuda::kTensorTF32 : tensorMapType(map.dtype);
   codes.swizzle = map.swizzle ? llvm::Log2_32(map.swizzle / 16) : 0;
   codes.promotion = map.l2Promotion ? llvm::Log2_32(map.l2Promotion / 32) : 0;
   codes.fill = map.fill == TensorMapArg::Fill::Nan;

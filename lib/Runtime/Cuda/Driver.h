@@ -116,6 +116,7 @@ enum TensorMapType : int {
   kTensorF32 = 7,
   kTensorF64 = 8,
   kTensorBF16 = 9,
+  kTensorTF32 = 11,
 };
 
 /// The opened driver. Immutable after `open`.

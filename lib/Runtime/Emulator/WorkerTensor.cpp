@@ -27,6 +27,7 @@ FusecTensorMap emulator::makeTensorMap(const TensorMapArg &arg,
   map.elementBytes = static_cast<u8>(byteSize(arg.dtype));
   map.swizzle = static_cast<u8>(arg.swizzle);
   map.fillNan = arg.fill == TensorMapArg::Fill::Nan;
+  map.roundsToTf32 = arg.roundsToTf32;
   for (size_t d = 0; d < arg.dims.size(); ++d) {
     map.dims[d] = static_cast<u32>(arg.dims[d]);
     map.box[d] = static_cast<u16>(arg.box[d]);
@@ -158,6 +159,19 @@ void emulator::fillElement(uint8_t *to, const FusecTensorMap &map) {
     std::memset(to, 0, map.elementBytes);
 }
 
+/// Rounds an f32 to the 11 digits of TF32, ties to even. Infinities stay, NaN
+/// stays NaN.
+static void roundToTf32(uint8_t *at) {
+  uint32_t bits;
+  std::memcpy(&bits, at, 4);
+  if ((bits & 0x7f800000u) != 0x7f800000u)
+    bits += 0xfffu + (bits >> 13 & 1);
+  else if (bits & 0x7fffffu)
+    bits |= 0x400000u;
+  bits &= ~0x1fffu;
+  std::memcpy(at, &bits, 4);
+}
+
 /// Copies a box to shared memory.
 static void loadBox(const Box &box, uint8_t *shared) {
   const FusecTensorMap &map = box.map;
@@ -178,6 +192,9 @@ static void loadBox(const Box &box, uint8_t *shared) {
                     reinterpret_cast<const uint8_t *>(box.address(address, i)),
                     map.elementBytes);
     }
+    if (map.roundsToTf32)
+      for (uint32_t byte = 0; byte < row.size(); byte += 4)
+        roundToTf32(&row[byte]);
     for (uint32_t byte = 0; byte < row.size(); byte += 16)
       std::memcpy(shared + box.place(number, byte), &row[byte],
                   std::min<size_t>(16, row.size() - byte));

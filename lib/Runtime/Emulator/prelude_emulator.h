@@ -131,7 +131,8 @@ struct alignas(64) FusecTensorMap {
   u8 im2col;              ///< a map of convolution windows: has what follows
   i16 lower[3], upper[3]; ///< corners of the box from those of the tensor
   u16 channels, pixels;
-  u8 reserved[24];
+  u8 roundsToTf32; ///< loads round f32 elements
+  u8 reserved[23];
 };
 static_assert(sizeof(FusecTensorMap) == 128, "as large as CUtensorMap");
 constexpr u64 kFusecTensorMap = 0x70616d20726f736eull;

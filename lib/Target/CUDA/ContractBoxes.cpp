@@ -44,8 +44,10 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
   result.argument = cast<BlockArgument>(base).getArgNumber();
   runtime::TensorMapArg &map = result.map;
   map.dtype = bytes == 1                     ? DType::U8
+              : bytes == 4                   ? DType::F32
               : config.kind == GemmKind::F16 ? DType::F16
                                              : DType::BF16;
+  map.roundsToTf32 = config.kind == GemmKind::TF32;
   map.swizzle = 128;
   map.l2Promotion = 256;
   auto add = [&](int64_t size, int64_t box, int64_t stride) {

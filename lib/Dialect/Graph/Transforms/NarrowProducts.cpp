@@ -208,18 +208,24 @@ struct DropWidening : OpRewritePattern<ContractOp> {
 
 /// An 8-bit operand, integer or float, whose last dimension is not contracted.
 struct TurnOperand : OpRewritePattern<ContractOp> {
-  using OpRewritePattern::OpRewritePattern;
+  TurnOperand(MLIRContext *context, bool singles)
+      : OpRewritePattern(context), singles(singles) {}
 
   LogicalResult matchAndRewrite(ContractOp op,
                                 PatternRewriter &rewriter) const override {
     for (bool isLhs : {true, false}) {
       Side side = sideOf(op, isLhs);
       int64_t last = typeOf(side.value).getRank() - 1;
-      bool pays = side.value.getDefiningOp<ConstantOp>() ||
-                  (sideOf(op, !isLhs).rows() >= kManyRows &&
-                   isByteWide(isLhs ? op.getRhs() : op.getLhs()));
-      if (!isByteWide(side.value) || !pays || side.contract.empty() ||
-          side.length() < kShortSum || llvm::is_contained(side.contract, last))
+      int64_t rows = sideOf(op, !isLhs).rows();
+      bool isSingle = singles && isTf32(op);
+      bool pays =
+          side.value.getDefiningOp<ConstantOp>() ||
+          (isSingle ? rows >= 2 * kManyRows
+                    : rows >= kManyRows &&
+                          isByteWide(isLhs ? op.getRhs() : op.getLhs()));
+      if (!(isSingle || isByteWide(side.value)) || !pays ||
+          side.contract.empty() || side.length() < kShortSum ||
+          llvm::is_contained(side.contract, last))
         continue;
       turn(op, isLhs, side, rewriter);
       return success();
@@ -228,6 +234,14 @@ struct TurnOperand : OpRewritePattern<ContractOp> {
   }
 
 private:
+  /// Transpose operands of products in TF32.
+  bool singles;
+
+  static bool isTf32(ContractOp op) {
+    return op.getAllowTf32() && typeOf(op.getLhs()).getElementType().isF32() &&
+           typeOf(op.getRhs()).getElementType().isF32();
+  }
+
   static void turn(ContractOp op, bool isLhs, Side side,
                    PatternRewriter &rewriter) {
     SmallVector<int64_t> order = side.batch;
@@ -249,6 +263,7 @@ private:
     ContractOp made =
         isLhs ? product(rewriter, op.getLoc(), op.getType(), side, other)
               : product(rewriter, op.getLoc(), op.getType(), other, side);
+    made.setAllowTf32(op.getAllowTf32());
     if (hasFastAccumulation(op))
       made->setAttr(kFastAccumulation, rewriter.getUnitAttr());
     rewriter.replaceOp(op, made);
@@ -257,9 +272,11 @@ private:
 
 struct NarrowProductsPass
     : graph::impl::NarrowProductsPassBase<NarrowProductsPass> {
+  using NarrowProductsPassBase::NarrowProductsPassBase;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SplitZeroPoint, DropWidening, TurnOperand>(&getContext());
+    patterns.add<SplitZeroPoint, DropWidening>(&getContext());
+    patterns.add<TurnOperand>(&getContext(), turnSingles);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

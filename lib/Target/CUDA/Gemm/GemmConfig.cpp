@@ -110,6 +110,20 @@ constexpr Candidate kTf32[] = {
     {128, 128, 16, 2, 2, 1, 4, 2, 171, 0.8},
     {64, 64, 32, 2, 2, 1, 3, 4, 128, 0.7},
 };
+// TF32 that the copy engine brings and rounds: half the elements in the same
+// bytes and time as 16-bit ones.
+constexpr Candidate kTf32Cluster[] = {
+    {128, 256, 32, 8, 1, 1, 4, 1, 400, 1},
+    {128, 128, 32, 8, 1, 1, 6, 1, 270, 1},
+};
+constexpr Candidate kTf32Warpgroup[] = {
+    {128, 256, 32, 8, 1, 1, 4, 1, 320, 1},
+    {128, 192, 32, 8, 1, 1, 5, 1, 305, 1},
+    {128, 160, 32, 8, 1, 1, 5, 1, 290, 1},
+    {128, 128, 32, 8, 1, 1, 6, 1, 260, 1},
+    {64, 128, 32, 4, 1, 1, 4, 2, 270, 0.7},
+    {64, 64, 32, 4, 1, 1, 6, 2, 200, 0.7},
+};
 constexpr Candidate kTf32Computed[] = {
     {128, 128, 16, 2, 4, 1, 4, 1, 66, 1},
     {64, 64, 32, 2, 2, 1, 3, 2, 50, 0.8},
@@ -351,6 +365,12 @@ GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
   if (isNarrow && !computed && device.hasWarpgroups)
     consider(pick(kHalfWarpgroup, kByteWarpgroup, kPromotedWarpgroup),
              GemmLoop::Warpgroup, 1);
+  // Nothing but the copy engine rounds on the way to shared memory.
+  if (kind == GemmKind::TF32 && supply == GemmSupply::Boxes &&
+      device.hasWarpgroups) {
+    consider(kTf32Cluster, GemmLoop::Warpgroup, 2);
+    consider(kTf32Warpgroup, GemmLoop::Warpgroup, 1);
+  }
   consider(candidates(kind, computed), GemmLoop::Warp, 1);
   if (!few)
     return *best;

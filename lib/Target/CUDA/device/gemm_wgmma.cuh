@@ -68,10 +68,10 @@ struct GemmWgmmaConfig {
   /// 64 Ki, as the kernel starts with the same number for all.
   static constexpr bool kMoveRegisters = Blocks == 1 && Consumers == 2;
 
-  static_assert(sizeof(Element) <= 2, "tf32 would have to be rounded first");
+  static_assert(Kind != GemmKind::F32, "f32 goes through gemm_fma");
   static_assert(TileN % 32 == 0 && TileN <= 256 &&
                     (TileN % (64 * Cluster) == 0 || Cluster == 1 ||
-                     (sizeof(Element) == 1 && TileN % (8 * Cluster) == 0)),
+                     (sizeof(Element) != 2 && TileN % (8 * Cluster) == 0)),
                 "lanes hand over 32 columns at once, clusters share panels, or "
                 "rows by the eight where they are along k");
   static_assert(Stages >= 3, "two slots are under way");
@@ -229,6 +229,8 @@ struct GemmFeeds {
                      Config::kTileM, 1, kTensorA>;
   using B = GemmFeed<Config, Holes, GemmSideB<Holes>, typename Holes::BoxB,
                      Config::kTileN, Config::kCluster, kTensorB>;
+  static_assert(kTensors || sizeof(typename Config::Element) <= 2,
+                "nothing but the copy engine rounds to TF32");
   static_assert(kTensors || Config::kCluster == 1,
                 "clusters share what the copy engine brings");
   static constexpr i32 kBytes = A::kBytes + B::kBytes;

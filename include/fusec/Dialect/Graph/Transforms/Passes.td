@@ -58,7 +58,9 @@ def NarrowProductsPass : Pass<"fusec-graph-narrow-products"> {
     8-bit elements and z is one number, become sums of a * b and of b: tensor
     cores multiply 8-bit elements. Products of widened 8-bit elements read them
     as they are. 8-bit operands, integers and floats, that are not contiguous along k are transposed,
-    if they are constant or shared by 256 rows of the other one. Exact. Needs
+    if they are constant or shared by 256 rows of the other one; with
+    `turn-singles` f32 operands that may be rounded to TF32 too, from 512 rows
+    on. Exact. Needs
     composites decomposed; constants that arise are left to
     `fusec-graph-fold-constants`.
     ```mlir
@@ -71,6 +73,10 @@ def NarrowProductsPass : Pass<"fusec-graph-narrow-products"> {
     ```
   }];
   let dependentDialects = ["::fusec::graph::GraphDialect"];
+  let options = [
+    Option<"turnSingles", "turn-singles", "bool", "false",
+           "transpose f32 operands of products in TF32">
+  ];
 }
 
 #endif // FUSEC_DIALECT_GRAPH_TRANSFORMS_PASSES_TD

@@ -156,18 +156,20 @@ def windows(size):
     return g.out(x)
 
 
-def product(m, n, k, type_, batch=0, lhs=False, rhs=False, before=False, after=False, tf32=False):
+def product(m, n, k, type_, batch=0, lhs=False, rhs=False, before=False, after=False, tf32=False,
+            other=None, result=None, fast=False):
     """batch x m x k times batch x k x n, operands transposed where asked, with arithmetic around."""
     g = Graph()
     lead = (batch,) if batch else ()
     a = g.argument(tensor(*lead, *((k, m) if lhs else (m, k)), type_))
-    b = g.argument(tensor(*lead, *((n, k) if rhs else (k, n)), type_))
+    b = g.argument(tensor(*lead, *((n, k) if rhs else (k, n)), other or type_))
     first = len(lead)
+    type_ = result or type_
     full = tensor(*lead, m, n, type_)
     if before:
         a = g.op("relu", a)
     c = g.op("contract", a, b, to=full, attrs=(
-        f"batch {'[0] x [0]' if batch else '[] x []'} contract [{first + (not lhs)}] x [{first + rhs}]{' {allowTf32 = true}' if tf32 else ''}"))
+        f"batch {'[0] x [0]' if batch else '[] x []'} contract [{first + (not lhs)}] x [{first + rhs}]{' {allowTf32 = true}' if tf32 else ''}{' {graph.fast_accumulation}' if fast else ''}"))
     if after:
         bias = g.op("broadcast", g.argument(tensor(n, type_)), attrs=f"[{first + 1}]", to=full)
         c = g.op("gelu erf", g.op("add", c, bias))
@@ -267,6 +269,17 @@ def families():
     all_["wgmma-epilogue"] = ("contraction, GemmWgmmaConfig", product(200, 136, 264, "f16", after=True))
     all_["wgmma-cluster"] = ("contraction, 1, 2>;", product(2048, 2048, 200, "f16", after=True))
     all_["wgmma-cluster-odd"] = ("contraction, 1, 2>;", product(1928, 2040, 136, "bf16", rhs=True))
+    all_["wgmma-tf32"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32", product(136, 200, 152, "f32", rhs=True, tf32=True))
+    all_["wgmma-tf32-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32",
+                                  product(1928, 2040, 136, "f32", rhs=True, after=True, tf32=True))
+    for name, kind, lhs, rhs in (("e4", "E4M3", "f8E4M3FN", "f8E4M3FN"), ("e5", "E5M2", "f8E5M2", "f8E5M2"),
+                                 ("e4e5", "E4M3E5M2", "f8E4M3FN", "f8E5M2")):
+        for fast in (False, True):
+            all_[f"wgmma-{name}{'-fast' if fast else ''}"] = (
+                f"contraction, GemmKind::{kind}",
+                product(136, 200, 528, lhs, rhs=True, other=rhs, result="f32", fast=fast))
+    all_["wgmma-f8-cluster"] = ("contraction, GemmKind::E4M3",
+                                product(1928, 2040, 272, "f8E4M3FN", rhs=True, result="f16", after=True))
     all_["mma-tf32"] = ("contraction, GemmKind::TF32", product(65, 72, 40, "f32", tf32=True))
     for type_ in ("f32", "f16"):
         all_[f"conv-last-{type_}"] = ("contraction", image(type_, True))

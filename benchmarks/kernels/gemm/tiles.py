@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times one product in other tiles than the one that is chosen.
 
-    tiles.py MODEL.mlir TILE... [--fusec=fusec] [--repeat=20] [--code=A=>B]
+    tiles.py MODEL.mlir TILE... [--fusec=fusec] [--repeat=20] [--with=FILE] [--code=A=>B]
 
 MODEL is a graph of one kernel of the Warpgroup loop. A TILE is "consumers,
 columns,stages,group,blocks,cluster,parts" as GemmWgmmaConfig has them. For each
@@ -34,7 +34,7 @@ TIMED = """
 """
 
 
-def changed(text, tile, repeat, code):
+def changed(text, tile, repeat, code, extra):
     consumers, columns, stages, group, blocks, cluster, parts = tile
     threads = 128 * (consumers + 1)
     rows = 64 * consumers
@@ -59,6 +59,10 @@ def changed(text, tile, repeat, code):
            f"{threads}, {cluster}, false, {shared}, args);")
     text = text.replace(launch[0], TIMED % (new, repeat, repeat, repeat // 2,
                                             repeat // 10))
+    if extra:
+        before = "/// The CTA's part of the contraction; meaning as for gemm_mma."
+        assert before in text
+        text = text.replace(before, open(extra).read() + before)
     for change in code:
         a, b = change.split("=>")
         assert a in text, f"no {a!r} in the text"
@@ -74,6 +78,8 @@ def main():
     parser.add_argument("--fusec", default="fusec")
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--code", action="append", default=[])
+    parser.add_argument("--with", dest="extra",
+                        help="text to put before the entry of the loop")
     options = parser.parse_args()
     text = subprocess.run([options.fusec, "compile", options.model, "--quiet",
                            "--emit=cu", "--arch=sm_90a"], check=True,
@@ -83,7 +89,8 @@ def main():
             path = os.path.join(folder, name.replace(",", "_"))
             with open(path + ".cu", "w") as file:
                 file.write(changed(text, [int(x) for x in name.split(",")],
-                                   options.repeat, options.code))
+                                   options.repeat, options.code,
+                                   options.extra))
             run = subprocess.run(
                 ["nvcc", "-std=c++17", "-fmad=false", "-gencode=arch=compute_90a,code=sm_90a", "-O3",
                  "-Xptxas", "-v", "-o", path, path + ".cu", "-lcuda"],

@@ -133,6 +133,10 @@ const KernelCase kCases[] = {
      tensorOuter, 1, 1},
     {"wg_mk", "BF16", DType::BF16, 64, 64, 64, 4, 1, 4, 1, tensorOuter, tensorK,
      1, 1},
+    {"wg_tf32", "TF32", DType::F32, 128, 256, 32, 8, 1, 3, 8, tensorK, tensorK,
+     1, 2},
+    {"wg_tf32_small", "TF32", DType::F32, 64, 64, 32, 4, 1, 4, 8, tensorK,
+     tensorK, 1, 1},
     {"wg_192", "F16", DType::F16, 128, 192, 64, 8, 1, 3, 8, tensorK,
      tensorOuter, 1, 1},
     {"wg_160", "BF16", DType::BF16, 128, 160, 64, 8, 1, 3, 8, tensorK,
@@ -322,9 +326,12 @@ struct Problem {
     TensorMapArg map;
     map.dtype = c.type;
     map.dims = {alongK ? s.k : outer, alongK ? outer : s.k, s.batch};
-    map.strides = {2 * operand.strides[alongK ? 1 : 2], 2 * operand.strides[0]};
-    map.box = {64, uint32_t(alongK ? tile : 64), 1};
+    auto bytes = static_cast<int64_t>(byteSize(c.type));
+    map.strides = {bytes * operand.strides[alongK ? 1 : 2],
+                   bytes * operand.strides[0]};
+    map.box = {uint32_t(128 / bytes), uint32_t(alongK ? tile : 64), 1};
     map.swizzle = 128;
+    map.roundsToTf32 = c.type == DType::F32;
     llvm::Error error = checkTensorMap(map, int64_t(operand.data.bytes.size()));
     EXPECT_EQ(llvm::toString(std::move(error)), "");
     return emulator::makeTensorMap(map, operand.data.bytes.data());

@@ -77,6 +77,9 @@ SUMS(bytes_gather, 2, BytesGatherSmall, Computed, AlongK, 1, Computed,
 #ifdef FUSEC_SM90
 using GroupBytes = GemmWgmmaConfig<GemmKind::I8, 2, 256, 4, 8, 1, 2>;
 TEST_SUMS_SM90(group_bytes, GroupBytes, Tensor, AlongK, 16, Tensor, AlongK, 16)
+using GroupSingle = GemmWgmmaConfig<GemmKind::TF32, 2, 256, 4, 8, 1, 2>;
+TEST_KERNEL_SM90(group_single, GroupSingle, f32, Tensor, AlongK, 4, Tensor,
+                 AlongK, 4)
 using GroupPromoted = GemmWgmmaConfig<GemmKind::E4M3, 2, 192, 5, 8, 1, 2, 1>;
 using GroupParts = GemmWgmmaConfig<GemmKind::E5M2, 2, 256, 4, 8, 1, 1, 2>;
 using GroupSmall = GemmWgmmaConfig<GemmKind::E4M3E5M2, 1, 64, 6, 8, 2, 1, 1>;

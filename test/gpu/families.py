@@ -255,7 +255,7 @@ def families():
         "chain": ("chain", chain()),
         "siblings": ("contraction", siblings()),
     }
-    for name, type_, marks in (("fma", "f32", "GemmKind::F32"), ("mma", "f16", "GemmConfig<GemmKind::F16")):
+    for name, type_, marks in (("fma", "f32", "GemmKind::F32"), ("mma", "f16", "Config<GemmKind::F16")):
         all_[f"{name}-primes"] = (f"contraction, {marks}", product(33, 31, 37, type_))
         all_[f"{name}-batch"] = (f"contraction, {marks}", product(16, 21, 13, type_, batch=3, rhs=True))
         all_[f"{name}-around"] = (f"contraction, {marks}",

@@ -446,11 +446,12 @@ static Results productRule(Operation *op, Operands operands,
   // Tensor cores cut off where others round.
   double slack = tf32 || (l != DType::F32 && !isDouble) ? 2 : 1;
   auto contract = dyn_cast<graph::ContractOp>(op);
-  bool float8 = contract && context.float8Sums && graph::mayUseFloat8(contract);
+  bool mayFloat8 = contract && graph::mayUseFloat8(contract);
+  bool float8 = mayFloat8 && context.float8Sums;
   bool fast = float8 && graph::hasFastAccumulation(op);
   // Factors of 8-bit floats are applied to the sum: infinite ones give an
   // infinity where a product with zero, or a sum of both signs, gives NaN.
-  bool scaled = float8 && byteSize(l) + byteSize(r) > 2;
+  bool scaled = mayFloat8 && byteSize(l) + byteSize(r) > 2;
   Error error = forEachResult(
       op, operands, context, *box, [&](int64_t i, auto forEachPlace) {
         Sum sum;

@@ -203,6 +203,9 @@ Expected<TextResult> NvrtcCompiler::Impl::compileText(llvm::StringRef text,
   if (like.usesSkeleton && !options.skeletonHeader.empty())
     before += "#include \"" + options.skeletonHeader + "\"\n";
   NvrtcOptions changed = options;
+  // Compiled fast, dynamic shared memory is aligned to 16 bytes whatever its
+  // declaration says; the copy engine and wgmma want 1024.
+  changed.fastCompile &= !like.usesSm90;
   if (like.alignment != kBufferAlignment)
     changed.extraOptions.push_back("--define-macro=FUSEC_ALIGNMENT=" +
                                    std::to_string(like.alignment));

@@ -191,6 +191,20 @@ TEST_F(NvrtcTest, CompilesBatchesAndRemembersThem) {
   EXPECT_EQ(second[7].module, first[7].module);
 }
 
+TEST_F(NvrtcTest, KernelsOfSm90AreNotCompiledFast) {
+  // ptxas does not keep the alignment of their shared memory then.
+  auto ptxOf = [&](bool isFast, bool usesSm90) {
+    NvrtcOptions options;
+    options.fastCompile = isFast;
+    NvrtcCompiler one = compiler(options);
+    Kernel kernel = scaleKernel("k", "2.0f");
+    kernel.usesSm90 = usesSm90;
+    return llvm::cantFail(one.compileAll({kernel}, 1))[0].module->ptx;
+  };
+  EXPECT_EQ(ptxOf(true, true), ptxOf(false, true));
+  EXPECT_NE(ptxOf(true, false), ptxOf(false, false));
+}
+
 TEST_F(NvrtcTest, ABadKernelDoesNotHarmItsBatch) {
   std::vector<Kernel> kernels = {scaleKernel("good0", "2.0f"),
                                  scaleKernel("bad", "nothing"),

@@ -68,7 +68,8 @@ struct NvrtcOptions {
   std::string sm90Header = {};
   /// Line tables for profilers.
   bool lineInfo = false;
-  /// Several times faster to compile, slower to run; for tests.
+  /// Several times faster to compile, slower to run; for tests. Not for kernels
+  /// that use what only sm_90a has.
   bool fastCompile = false;
   /// Passed on as they are, after fusec's own.
   std::vector<std::string> extraOptions = {};

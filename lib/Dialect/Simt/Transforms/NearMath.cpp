@@ -54,6 +54,22 @@ static bool formErfc(arith::AddFOp sum, OpBuilder &builder) {
   return false;
 }
 
+/// Looks through a product with a constant that has no other use: the constant,
+/// 1 if there is none.
+static double takeFactor(Value &value) {
+  auto product = marked<arith::MulFOp>(value);
+  if (!product || !product->hasOneUse())
+    return 1;
+  for (unsigned i : {0u, 1u}) {
+    FloatAttr factor;
+    if (!matchPattern(product->getOperand(i), m_Constant(&factor)))
+      continue;
+    value = product->getOperand(1 - i);
+    return factor.getValueAsDouble();
+  }
+  return 1;
+}
+
 /// 1 + tanh(x) as 2 / (1 + exp(-2x)).
 static bool formLogistic(arith::AddFOp sum, OpBuilder &builder) {
   for (auto [value, one] : {std::pair(sum.getLhs(), sum.getRhs()),
@@ -67,13 +83,30 @@ static bool formLogistic(arith::AddFOp sum, OpBuilder &builder) {
           builder, loc, builder.getFloatAttr(sum.getType(), number));
     };
     arith::FastMathFlags flags = sum.getFastmath();
-    Value twice = arith::MulFOp::create(builder, loc, tanh.getOperand(),
-                                        constant(-2), flags);
+    // A factor before tanh, and one of what 1 + tanh(x) is multiplied by, are
+    // taken in.
+    Value operand = tanh.getOperand();
+    double before = takeFactor(operand), behind = 1;
+    if (auto product = sum->hasOneUse()
+                           ? dyn_cast<arith::MulFOp>(*sum->user_begin())
+                           : arith::MulFOp();
+        product && isMarked(product) && product.getLhs() != product.getRhs()) {
+      unsigned other = product.getLhs() == sum.getResult() ? 1 : 0;
+      Value factor = product->getOperand(other);
+      if (Operation *maker = factor.getDefiningOp();
+          maker && maker->getBlock() == product->getBlock()) {
+        behind = takeFactor(factor);
+        product->setOperand(other, factor);
+      }
+    }
+    Value twice = arith::MulFOp::create(builder, loc, operand,
+                                        constant(-2 * before), flags);
     Value power = math::ExpOp::create(builder, loc, twice, flags);
     Value divisor = arith::AddFOp::create(builder, loc, power, one, flags);
     // At least 1: its reciprocal needs no care.
-    Value result = arith::DivFOp::create(builder, loc, constant(2), divisor,
-                                         flags | arith::FastMathFlags::arcp);
+    Value result =
+        arith::DivFOp::create(builder, loc, constant(2 * behind), divisor,
+                              flags | arith::FastMathFlags::arcp);
     sum.replaceAllUsesWith(result);
     sum.erase();
     return true;

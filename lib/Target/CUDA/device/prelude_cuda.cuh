@@ -907,26 +907,29 @@ FUSEC_DEVICE f32 power2(f32 x) {
 /// same side of that range, with its sign, zero, infinity or NaN. What depends
 /// on y alone is done once where many are divided by the same.
 FUSEC_DEVICE f32 m_div_bounded(f32 x, f32 y) {
-  const f32 a = fabsf(y);
+  // Without branches: what depends on y alone is then done once for many x.
+  const u32 sign = as_u32(y) & 0x80000000u;
+  const u32 a = as_u32(y) & 0x7fffffffu;
+  const bool isRegular = a - 1u < 0x7f7fffffu;
   // By zero and infinity, as IEEE has it: infinite, 0 or NaN.
-  if (!(a > 0.0f && a <= 0x1.fffffep127f))
-    return x * (a > 0.0f    ? copysignf(0.0f, y)
-                : a == 0.0f ? copysignf(__int_as_float(0x7f800000), y)
-                            : y);
+  const u32 zero = a == 0x7f800000u ? 0u : 0x7fffffffu;
+  const f32 other = as_f32(sign | (a == 0u ? 0x7f800000u : zero));
   // Makes y positive, so that a zero keeps its sign below.
-  const f32 s = copysignf(a >= 0x1p60f   ? 0x1p-100f
-                          : a < 0x1p-40f ? 0x1p100f
-                                         : 1.0f,
-                          y);
+  const u32 scale = a >= 0x5d800000u  ? 0x0d800000u // 2^60, 2^-100
+                    : a < 0x2b800000u ? 0x71800000u // 2^-40, 2^100
+                                      : 0x3f800000u;
+  const f32 s = as_f32(sign | scale);
   y *= s;
-  f32 r = fusec_detail::reciprocal(y);
+  // No asm, which the compiler would repeat.
+  f32 r = __fdividef(1.0f, y);
   r = __fmaf_rn(r, __fmaf_rn(-y, r, 1.0f), r);
-  x *= s;
+  r = isRegular ? r : other;
+  x *= isRegular ? s : 1.0f;
   const f32 q = x * r;
   // Residuals are exact in this range.
   f32 p = __fmaf_rn(-r, __fmaf_rn(y, q, -x), q);
   p = __fmaf_rn(-r, __fmaf_rn(y, p, -x), p);
-  return fabsf(q) < 0x1p60f ? p : q;
+  return fabsf(q) < (isRegular ? 0x1p60f : -1.0f) ? p : q;
 }
 FUSEC_DEVICE f64 m_div_bounded(f64 x, f64 y) { return x / y; }
 

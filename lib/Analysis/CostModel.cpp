@@ -83,7 +83,7 @@ static bool isInPrologue(const RegionForm &form, AffineMap map) {
 }
 
 /// Whether an operand of the matrix product of `form` would be copied but for
-/// arithmetic on it. Convolutions gather their image anyway.
+/// arithmetic on it or what pads it. Convolutions gather their image anyway.
 static bool computesOperand(FactTable &facts, const RegionForm &form) {
   if (!isa_and_nonnull<graph::ContractOp>(form.hero()))
     return false;
@@ -91,7 +91,8 @@ static bool computesOperand(FactTable &facts, const RegionForm &form) {
     const OpFacts *fact = facts.get(op);
     auto placed = form.placements.find(op);
     return fact && fact->opClass == OpClass::Inlined &&
-           fact->role == graph::FusionRole::elementwise &&
+           (fact->role == graph::FusionRole::elementwise ||
+            isa<graph::PadOp>(op)) &&
            placed != form.placements.end() &&
            llvm::any_of(placed->second.reads,
                         [&](AffineMap map) { return isInPrologue(form, map); });
@@ -120,23 +121,26 @@ static bool multipliesTf32(Operation *hero) {
          });
 }
 
-/// Whether 8-bit elements, or with `tf32` those of products in TF32, come to
-/// the matrix product of `form` other than along k, so that threads have to
-/// turn them.
-static bool turnsElements(FactTable &facts, const RegionForm &form, bool tf32) {
+/// Whether elements come to the matrix product of `form` other than along k
+/// where threads have to turn them: 8-bit ones; on sm_90 also those of products
+/// in TF32, and 16-bit ones in rows of no whole 16 bytes.
+static bool turnsElements(FactTable &facts, const RegionForm &form,
+                          bool isSm90) {
   Operation *hero = form.hero();
   if (!isa_and_nonnull<graph::ContractOp>(hero))
     return false;
   SmallVector<int64_t> spine = form.spine();
   // Floats that are widened for the product are turned there.
   bool multiplies = multipliesBytes(hero);
-  bool isSingle = tf32 && multipliesTf32(hero);
+  bool isSingle = isSm90 && multipliesTf32(hero);
   auto isTurned = [&](AffineMap map, RankedTensorType type) {
     unsigned last = type.getRank() - 1;
     Type element = type.getElementType();
     bool isByte = element.isInteger(8) ||
                   (multiplies && element.getIntOrFloatBitWidth() == 8) ||
-                  (isSingle && element.isF32());
+                  (isSingle && element.isF32()) ||
+                  (isSm90 && (element.isF16() || element.isBF16()) &&
+                   type.getDimSize(last) % 8 != 0);
     return isByte && type.getDimSize(last) > 1 &&
            !isInPrologue(form, map.getSubMap({last}));
   };

@@ -61,6 +61,8 @@ llvm::ArrayRef<OptionalPass> driver::optionalPasses() {
       {"canonicalize", "folds and rewrites of graphs, tiles and threads", true},
       {"cse", "equal ops once", true},
       {"fusec-graph-fold-constants", "ops on constants at compile time", true},
+      {"fusec-graph-align-products", "rows of products at whole 16 bytes",
+       true},
       {"fusec-graph-float8-products", "products of dequantised 8-bit floats",
        true},
       {"fusec-graph-narrow-products", "zero points out of products", true},
@@ -93,6 +95,8 @@ llvm::Error driver::simplifyGraph(ModuleOp module,
   graph::NarrowProductsPassOptions narrow;
   narrow.turnSingles = options.target.computeCapability == 90;
   addOptional(passes, graph::createNarrowProductsPass(narrow), options);
+  if (options.target.computeCapability == 90)
+    addOptional(passes, graph::createAlignProductsPass(), options);
   addOptional(passes, reference::createFoldConstantsPass(), options);
   addOptional(passes, createCanonicalizerPass(), options);
   addOptional(passes, createCSEPass(), options);

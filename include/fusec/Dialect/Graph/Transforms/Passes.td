@@ -8,6 +8,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AlignProductsPass : Pass<"fusec-graph-align-products"> {
+  let summary = "pads operands of large products to rows of 16 bytes";
+  let description = [{
+    Products of 2^30 multiplications and more, of 64 rows and columns at least,
+    whose operands have the same 16-bit float type, 8 bits, or f32 that may be
+    rounded to TF32: where the contracted dimension is the last one of an
+    operand and its length no multiple of 16 bytes, both operands get zeros
+    behind it. 16-bit operands whose last dimension is another one, and no
+    multiple of 16 bytes, are transposed. Exact: zeros times zeros are added.
+    ```mlir
+    %r = graph.contract %a, %b batch [] x [] contract [1] x [1]
+        : tensor<2048x1027xbf16>, tensor<2048x1027xbf16> -> tensor<2048x2048xbf16>
+    // becomes
+    %ap = graph.pad %a, %zero low [0, 0] high [0, 5]
+    %bp = graph.pad %b, %zero low [0, 0] high [0, 5]
+    %r = graph.contract %ap, %bp batch [] x [] contract [1] x [1]
+    ```
+  }];
+  let dependentDialects = ["::fusec::graph::GraphDialect"];
+  let statistics = [
+    Statistic<"numAligned", "num-aligned", "products with other operands">
+  ];
+}
+
 def DecomposeCompositesPass : Pass<"fusec-graph-decompose-composites"> {
   let summary = "replaces composites by their definition in primitive ops";
   let description = [{

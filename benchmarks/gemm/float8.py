@@ -31,10 +31,11 @@ def _scaled(fast, bias=False):
 _PEERS = [("scaled_mm", _scaled(False)), ("scaled_mm, fast", _scaled(True))]
 
 
-def plain(m, n, k, a="f8e4m3", b="f8e4m3", fast=False, turned=True):
+def plain(m, n, k, a="f8e4m3", b="f8e4m3", fast=False, turned=True,
+          result="bf16"):
     """x [m, k] . w [n, k] (`turned`) or [k, n]."""
     shape = (n, k) if turned else (k, n)
-    x, w, y = _tensor(a, m, k), _tensor(b, *shape), _tensor("bf16", m, n)
+    x, w, y = _tensor(a, m, k), _tensor(b, *shape), _tensor(result, m, n)
     text = f"""func.func @main(%x: {x}, %w: {w}) -> {y} {{
   %y = {_contract(x, w, y, fast, turned=turned)}
   return %y : {y}
@@ -44,9 +45,10 @@ def plain(m, n, k, a="f8e4m3", b="f8e4m3", fast=False, turned=True):
     def formula(F, x, w):
         return x @ (w.swapaxes(0, 1) if turned else w),
     return Product([In("x", a, (m, k)), In("w", b, shape)], None, formula,
-                   size(a, m, k) + size(b, n, k) + size("bf16", m, n),
+                   size(a, m, k) + size(b, n, k) + size(result, m, n),
                    [Sample([0], {0: 0})], {0: "fast8" if fast else "sum8"},
-                   flops=2 * m * n * k, natives=_PEERS if turned else [],
+                   flops=2 * m * n * k,
+                   natives=_PEERS if turned and result == "bf16" else [],
                    text=text)
 
 
@@ -100,6 +102,8 @@ for _fast in (False, True):
     add("f8-8192" + _end, plain, dict(_L, fast=_fast), _SMALL, 0.97)
     add("f8-4096" + _end, plain, dict(m=4096, n=4096, k=4096, fast=_fast),
         _SMALL, 0.97)
+    add("f8-8192-f32" + _end, plain, dict(_L, fast=_fast, result="f32"), _SMALL,
+        0.97)
     add("f8-gelu-8192" + _end, quantised, dict(_L, fast=_fast), _SMALL, 0.95)
 add("f8-8192x8192x512", plain, dict(m=8192, n=8192, k=512), _SMALL, 0.97)
 add("f8-mixed-8192", plain, dict(_L, b="f8e5m2"), _SMALL, 0.97)

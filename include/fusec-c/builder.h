@@ -322,6 +322,9 @@ typedef struct fusec_contraction {
   const int32_t *rhs_contract;
   /** Not 0: f32 operands may be rounded to TF32. */
   int32_t allow_tf32;
+  /** Not 0: sums of 8-bit floats may be made without promotion, faster and less
+      accurate (docs/semantics.md). */
+  int32_t fast_accumulation;
 } fusec_contraction;
 
 static inline fusec_contraction fusec_contraction_default(void) {

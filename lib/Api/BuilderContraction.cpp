@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "BuilderWindow.h"
+#include "fusec/Dialect/Graph/IR/Float8Products.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -71,7 +72,7 @@ bool api::countPlaces(GraphMaker &b, int64_t size, int64_t extent,
 namespace {
 struct Pairing {
   Dims lhsBatch, rhsBatch, lhsContract, rhsContract;
-  bool allowTf32 = false;
+  bool allowTf32 = false, fastAccumulation = false;
 };
 } // namespace
 
@@ -87,12 +88,17 @@ static Value contract(GraphMaker &b, Value lhs, Value rhs, const Pairing &how) {
   };
   addFree(lhs, how.lhsBatch, how.lhsContract);
   addFree(rhs, how.rhsBatch, how.rhsContract);
-  return b.make("graph.contract", {lhs, rhs}, b.tensor(b.dtypeOf(lhs), shape),
-                {b.attribute("lhsBatch", how.lhsBatch),
-                 b.attribute("rhsBatch", how.rhsBatch),
-                 b.attribute("lhsContract", how.lhsContract),
-                 b.attribute("rhsContract", how.rhsContract),
-                 b.flag("allowTf32", how.allowTf32)});
+  Value made =
+      b.make("graph.contract", {lhs, rhs}, b.tensor(b.dtypeOf(lhs), shape),
+             {b.attribute("lhsBatch", how.lhsBatch),
+              b.attribute("rhsBatch", how.rhsBatch),
+              b.attribute("lhsContract", how.lhsContract),
+              b.attribute("rhsContract", how.rhsContract),
+              b.flag("allowTf32", how.allowTf32)});
+  if (made && how.fastAccumulation)
+    made.getDefiningOp()->setAttr(graph::kFastAccumulation,
+                                  mlir::UnitAttr::get(made.getContext()));
+  return made;
 }
 
 fusec_value fusec_builder_contract(fusec_builder *builder, fusec_value lhs,
@@ -112,6 +118,7 @@ fusec_value fusec_builder_contract(fusec_builder *builder, fusec_value lhs,
     }
     Pairing pairing;
     pairing.allowTf32 = known.allow_tf32 != 0;
+    pairing.fastAccumulation = known.fast_accumulation != 0;
     int64_t leftRank = b.shapeOf(left).size();
     int64_t rightRank = b.shapeOf(right).size();
     if (!b.readDims(known.lhs_batch, known.num_batch, leftRank,

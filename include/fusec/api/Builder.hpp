@@ -310,7 +310,7 @@ public:
   /// See fusec_contraction; lists of one pairing have one length.
   Value contract(Value a, Value b, const Dims &lhsBatch, const Dims &rhsBatch,
                  const Dims &lhsContract, const Dims &rhsContract,
-                 bool allowTf32 = false) {
+                 bool allowTf32 = false, bool fastAccumulation = false) {
     fusec_contraction how = fusec_contraction_default();
     how.num_batch = lhsBatch.size() == rhsBatch.size() ? count(lhsBatch) : -1;
     how.lhs_batch = lhsBatch.data();
@@ -320,6 +320,7 @@ public:
     how.lhs_contract = lhsContract.data();
     how.rhs_contract = rhsContract.data();
     how.allow_tf32 = allowTf32;
+    how.fast_accumulation = fastAccumulation;
     return value(fusec_builder_contract(get(), a.id, b.id, &how));
   }
   /// The lists of the window have one entry per spatial dimension, or none.

@@ -320,6 +320,20 @@ TEST(ApiBuilderOps, MatrixProductsBroadcast) {
     return fusec_builder_contract(o.b, o.counting({2, 3}), o.counting({2, 3}),
                                   &how);
   });
+  // 8-bit floats, and the permission to sum them fast.
+  // (50 lies between 48 and 52.)
+  expect({2, 2}, {5, 14, 14, 48}, [](Ops &o) {
+    const int32_t one[] = {1};
+    fusec_contraction how = fusec_contraction_default();
+    how.num_contract = 1;
+    how.lhs_contract = how.rhs_contract = one;
+    how.fast_accumulation = 1;
+    auto narrow = [&] {
+      return fusec_builder_cast(o.b, o.counting({2, 3}), FUSEC_F8E4M3);
+    };
+    return fusec_builder_cast(
+        o.b, fusec_builder_contract(o.b, narrow(), narrow(), &how), FUSEC_F32);
+  });
 }
 
 TEST(ApiBuilderOps, ConvolutionsTakeBothLayouts) {

@@ -7,7 +7,8 @@ held to the size of their neighbours. Kinds: "close" (a few roundings of the
 output's type), "loose" (means and sums in f32 before it), "sum" (long sums),
 "tf32" (products of rounded operands), "sum8" and "fast8" (products of 8-bit
 floats with and without promotion), "squares" (sums of squares of results of
-half precision), "equal" (integers), "step" (integers, one step apart at most),
+half precision), "root" (square roots of differences, whose squares are
+compared: near 0 a root has half the digits), "equal" (integers), "step" (integers, one step apart at most),
 "index:N" (indices into input N, right if what they point at is equal).
 """
 
@@ -18,7 +19,8 @@ import numpy as np
 _BOUNDS = {"f64": 1e-12, "f32": 4e-6, "f16": 1.1e-3, "bf16": 8e-3,
            "f8e4m3": 0.126, "f8e5m2": 0.25}
 _FACTORS = {"close": (1, 0), "loose": (1, 2e-5), "sum": (1, 1e-4),
-            "tf32": (1, 3e-3), "sum8": (1, 1e-2), "fast8": (1, 5e-2), "squares": (1, 1e-3)}
+            "tf32": (1, 3e-3), "sum8": (1, 1e-2), "fast8": (1, 5e-2), "squares": (1, 1e-3),
+            "root": (1, 0)}
 _COUNT = 48
 
 
@@ -54,6 +56,8 @@ def _compare(name, kind, dtype, got, want, source):
         if not np.array_equal(*pick):
             raise Mismatch(f"{name}: indices point at other values")
         return 0.0
+    if kind == "root":
+        got, want = got * got, want * want
     error = np.abs(got - want)
     rms = float(np.sqrt(np.mean(want * want)))
     if kind == "step":

@@ -66,12 +66,24 @@ static void addStage(driver::Stage stage, Operation *root, Features &features) {
 // Running
 //===----------------------------------------------------------------------===//
 
+/// Whether a graph may be unsupported: all targets but the reference refuse
+/// loops. Any other graph that does not compile is a finding.
+static bool hasLoop(func::FuncOp function) {
+  return function
+      .walk([&](Operation *op) {
+        return op != function && op->getNumRegions() ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 /// Runs ways of a case and keeps the reports.
 class Runner {
 public:
-  Runner(CaseReport &report, llvm::function_ref<void(llvm::StringRef)> entering)
-      : report(report), entering(entering) {}
+  Runner(CaseReport &report, bool mayRefuse,
+         llvm::function_ref<void(llvm::StringRef)> entering)
+      : report(report), mayRefuse(mayRefuse), entering(entering) {}
 
   void run(const Case &subject, llvm::ArrayRef<Bounds> bounds, const Way &way,
            const llvm::Twine &suffix = "") {
@@ -86,13 +98,17 @@ public:
         [&](driver::Stage stage, Operation *root) {
           addStage(stage, root, report.features);
         });
-    report.ways.push_back(
-        {name, outputs ? verify::judge(subject.model.outputs, bounds, *outputs)
-                       : verify::judge(outputs.takeError())});
+    verify::Judgement judgement =
+        outputs ? verify::judge(subject.model.outputs, bounds, *outputs)
+                : verify::judge(outputs.takeError());
+    if (judgement.outcome == verify::Outcome::Unsupported && !mayRefuse)
+      judgement.outcome = verify::Outcome::Failed;
+    report.ways.push_back({name, std::move(judgement)});
   }
 
 private:
   CaseReport &report;
+  bool mayRefuse;
   llvm::function_ref<void(llvm::StringRef)> entering;
 };
 } // namespace
@@ -146,7 +162,7 @@ CaseReport fuzz::runCase(uint64_t seed, llvm::ArrayRef<session::Target> targets,
   if (!bounds)
     return fail("bounds: ", bounds.takeError());
   Rng rng(~seed);
-  Runner runner(report, entering);
+  Runner runner(report, hasLoop(subject->model.function()), entering);
   Way reference;
   reference.target.kind = TargetKind::Reference;
   runner.run(*subject, *bounds, reference);

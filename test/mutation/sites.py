@@ -329,6 +329,9 @@ class Mutator:
                 break
             cursor = below[0]
         text = cursor.type.get_canonical().spelling
+        # In a template equal spellings may be different types.
+        if self.device and re.search(r"type-parameter|auto|typename|\bMap[A-Z]?\b", text):
+            return cursor.hash
         return re.sub(r"\bconst\b|&| ", "", text) or cursor.hash
 
     def _lost(self, cursor, parent, arguments):

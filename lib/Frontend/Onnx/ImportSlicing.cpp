@@ -151,7 +151,8 @@ static Val padByGather(Operator &op, const Val &x, int64_t axis, int64_t low,
   total = total ? checkedAdd(*total, size) : total;
   if (!op.require(size > 0, "cannot pad an axis of size 0") ||
       !op.requireSupport(total && *total <= (int64_t(1) << 24),
-                         "the padding is too large"))
+                         "the padding is too large") ||
+      !op.emit.charge(*total))
     return {};
   Dims source;
   for (int64_t i = -low; i < size + high; ++i) {

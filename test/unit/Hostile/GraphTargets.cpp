@@ -64,6 +64,7 @@ static void runOnnx(StringRef bytes) {
   options.maxTensorBytes = kMaxTensorBytes;
   options.maxFoldElements = 256;
   options.maxTotalFoldElements = 1 << 14;
+  options.maxMadeElements = 1 << 16;
   options.maxNodes = 400;
   auto model = session::importModel(*file, options, "fuzz", sharedContext());
   if (isGood(model))

@@ -57,10 +57,12 @@ bool MarchAnalysis::slides(AffineExpr expr, ArrayRef<TileExtent> loops) const {
 }
 
 /// Checks that `value` has one row and one column axis with unit scale and no
-/// extent along the others, and notes its rows and columns.
+/// extent along the others, where it also has no padding, and notes its rows
+/// and columns.
 bool MarchAnalysis::setFrame(MarchedValue &value) const {
   bool hasRow = false, hasColumn = false;
-  for (const TileExtent &extent : value.box) {
+  auto shape = cast<RankedTensorType>(value.value.getType()).getShape();
+  for (auto [extent, size] : llvm::zip_equal(value.box, shape)) {
     if (extent.dim && extent.scale != 1)
       return false;
     if (extent.dim == march.row && !hasRow) {
@@ -72,7 +74,10 @@ bool MarchAnalysis::setFrame(MarchedValue &value) const {
       value.firstColumn = extent.low;
       value.lastColumn = extent.high;
     } else if (extent.dim == march.row || extent.dim == march.column ||
-               extent.low != extent.high || (extent.dim && extent.low != 0)) {
+               extent.low != extent.high ||
+               (extent.dim
+                    ? extent.low != 0 || form.parallel[*extent.dim] > size
+                    : extent.low < 0 || extent.low >= size)) {
       return false;
     }
   }

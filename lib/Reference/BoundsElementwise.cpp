@@ -189,6 +189,50 @@ static Results guardedRule(Operation *op, Operands operands,
       boxOf(std::move(*samples), operands, Units * kMathUnits, refuse));
 }
 
+/// Makes a result of 16 bits or fewer wider by what a GPU may be off in
+/// `default` mode (docs/semantics.md): `relative` of it, and by 2^-126 where
+/// `vanishes`, but not across zero. Zeros and special values are exact.
+static void widenNarrow(Box &box, double relative, bool vanishes) {
+  DType dtype = box.middle.dtype;
+  if (!box.middle.isReal() || computeType(dtype) == dtype)
+    return;
+  box.spread();
+  for (int64_t i = 0, e = box.middle.elements(); i < e; ++i) {
+    Interval x = box.at(i);
+    double size = magnitude(x);
+    if (!x.isNan() && size > 0 && std::isfinite(size))
+      box.set(i, widened(x, relative * size +
+                                (vanishes ? leastNormal(DType::F32) : 0.0)));
+  }
+}
+
+/// The op's rule, and the approximations that stand for exp, erf, square root
+/// and division.
+template <BoundRule Rule>
+static Results nearRule(Operation *op, Operands operands, BoxContext &context) {
+  Results results = Rule(op, operands, context);
+  // 2^-17 each for the exponential and the quotient of a logistic function.
+  if (results)
+    widenNarrow(results->front(),
+                isa<graph::LogisticOp>(op) ? 0x1p-16 : 0x1p-17, true);
+  return results;
+}
+
+/// A product may be rounded, or not where it and a sum are one FMA.
+static Results productRule(Operation *op, Operands operands,
+                           BoxContext &context) {
+  Results results = monotoneRule<0>(op, operands, context);
+  if (!results)
+    return results;
+  Box &box = results->front();
+  bool exact = box.isExact() && llvm::all_of(box.middle.real, [](double x) {
+                 return std::isnan(x) || double(float(x)) == x;
+               });
+  if (!exact)
+    widenNarrow(box, roundoff(DType::F32), false);
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // Poles, cuts and steps
 //===----------------------------------------------------------------------===//
@@ -337,20 +381,22 @@ static Results selectRule(Operation *op, Operands operands,
 
 void reference::registerElementwiseBounds(BoundRegistry &registry) {
   using namespace graph;
-  registry.add<NegOp, SignOp, NotOp, FloorOp, CeilOp, TruncOp, RoundOp, SqrtOp,
-               IsNanOp, IsInfOp, AddOp, SubOp, MulOp, MaxOp, MinOp, AndOp, OrOp,
-               XorOp, ShlOp, ShrOp, ClampOp>(monotoneRule<0>);
+  registry.add<NegOp, SignOp, NotOp, FloorOp, CeilOp, TruncOp, RoundOp, IsNanOp,
+               IsInfOp, AddOp, SubOp, MaxOp, MinOp, AndOp, OrOp, XorOp, ShlOp,
+               ShrOp, ClampOp>(monotoneRule<0>);
   registry.add<AbsOp>(monotoneRule<0, true>);
-  registry.add<CbrtOp, ExpOp, Exp2Op, Expm1Op, LogOp, Log2Op, Log1pOp, AtanOp,
-               SinhOp, TanhOp, AsinhOp, AcoshOp, ErfOp, LogisticOp>(
-      monotoneRule<1>);
+  registry.add<MulOp>(productRule);
+  registry.add<SqrtOp>(nearRule<monotoneRule<0>>);
+  registry.add<ExpOp, ErfOp, LogisticOp>(nearRule<monotoneRule<1>>);
+  registry.add<CbrtOp, Exp2Op, Expm1Op, LogOp, Log2Op, Log1pOp, AtanOp, SinhOp,
+               TanhOp, AsinhOp, AcoshOp>(monotoneRule<1>);
   // Both ends of an interval may lie outside of what these are defined on, and
   // a part of it within.
   registry.add<CoshOp, AsinOp, AcosOp, AtanhOp>(monotoneRule<1, true>);
   registry.add<SinOp, CosOp>(waveRule);
   registry.add<TanOp>(guardedRule<1, false, crossesPole>);
   registry.add<RsqrtOp>(guardedRule<1, false, hasZero>);
-  registry.add<DivOp>(guardedRule<0, false, divisorHasZero>);
+  registry.add<DivOp>(nearRule<guardedRule<0, false, divisorHasZero>>);
   registry.add<RemOp>(guardedRule<0, false, crossesStep<std::trunc>>);
   registry.add<ModOp>(guardedRule<0, false, crossesStep<std::floor>>);
   registry.add<PowOp>(guardedRule<1, true, isWildPower>);

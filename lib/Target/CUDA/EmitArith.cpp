@@ -183,7 +183,9 @@ LogicalResult Emitter::emitArith(Operation *op) {
       .Case<arith::XOrIOp>([&](auto) { return bitwise("^"); })
       .Case<arith::ShLIOp>([&](auto) { return call2("i_shl"); })
       .Case<arith::ShRSIOp>([&](auto) { return call2("i_shr"); })
-      .Case<arith::ShRUIOp>([&](auto) { return call2("i_ushr"); })
+      .Case<arith::ShRUIOp>([&](auto) { // of the low half, without a sign
+        return type.isInteger(4) ? unsignedCall2("i_ushr") : call2("i_ushr");
+      })
       .Case<arith::MulUIExtendedOp, arith::MulSIExtendedOp,
             arith::AddUIExtendedOp>(
           [&](auto) { return op->emitOpError("has no CUDA text"); })

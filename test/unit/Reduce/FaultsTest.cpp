@@ -9,7 +9,7 @@ using namespace fusec;
 TEST(Faults, RandomGraphsSeeAllOfThem) {
   std::vector<test::Fault> unseen(test::allFaults());
   uint64_t seed = 0;
-  for (; seed < 1500 && !unseen.empty(); ++seed) {
+  for (; seed < 3000 && !unseen.empty(); ++seed) {
     auto subject = fuzz::generate(seed);
     ASSERT_TRUE(bool(subject)) << llvm::toString(subject.takeError());
     auto bounds = test::boundsOf(*subject);
@@ -18,7 +18,7 @@ TEST(Faults, RandomGraphsSeeAllOfThem) {
     });
   }
   for (const test::Fault &fault : unseen)
-    ADD_FAILURE() << "not seen in 1500 graphs: " << fault.name.str();
+    ADD_FAILURE() << "not seen in 3000 graphs: " << fault.name.str();
   RecordProperty("graphs", std::to_string(seed));
 }
 

@@ -304,6 +304,41 @@ TEST(Bounds, ZerosMayHaveEitherSign) {
   EXPECT_NEAR(b[7].high[0], 1, 1e-6);
 }
 
+TEST(Bounds, NarrowResultsMayBeApproximated) {
+  auto one = [](llvm::StringRef op, DType dtype, std::vector<double> x,
+                std::vector<double> y) {
+    int64_t size = x.size();
+    std::string type = typeText(dtype, {size});
+    Graph graph({type, type}, type, (op + " : " + type).str());
+    return boundsOf(graph,
+                    {reals(dtype, {size}, x), reals(dtype, {size}, y)})[0];
+  };
+  // 2^-130 / 3 may vanish in bf16, and is exact in f32; 0 / 3 is 0.
+  Bounds b = one("graph.div %0, %1", DType::BF16, {0x1p-130, 0}, {3, 3});
+  EXPECT_EQ(b.low[0], 0);
+  EXPECT_GT(b.high[0], 0);
+  EXPECT_EQ(b.low[1], 0);
+  EXPECT_EQ(b.high[1], 0);
+  b = one("graph.div %0, %1", DType::F32, {0x1p-130}, {3});
+  EXPECT_EQ(b.low[0], b.high[0]);
+  EXPECT_GT(b.low[0], 0);
+  // What is well within the spacing of the type is still one number.
+  b = one("graph.div %0, %1", DType::F16, {1}, {3});
+  EXPECT_EQ(b.low[0], b.high[0]);
+  // 21 / 7 need not cancel with 3 before it is rounded.
+  Graph graph("func.func @f(%x: tensor<1xf16>, %y: tensor<1xf16>, %z: "
+              "tensor<1xf16>) -> tensor<1xf16> {\n"
+              "  %q = graph.div %x, %y : tensor<1xf16>\n"
+              "  %d = graph.sub %z, %q : tensor<1xf16>\n"
+              "  return %d : tensor<1xf16>\n}\n");
+  b = boundsOf(graph,
+               {reals(DType::F16, {1}, {21}), reals(DType::F16, {1}, {7}),
+                reals(DType::F16, {1}, {3})})[0];
+  EXPECT_LT(b.low[0], -0x1p-17);
+  EXPECT_GT(b.low[0], -0x1p-14);
+  EXPECT_GT(b.high[0], 0x1p-17);
+}
+
 TEST(Bounds, ScatteredSumsThatCancelMayTurnTheirSign) {
   Graph graph({"tensor<1xf32>", "tensor<3x1xi32>", "tensor<3xf32>"},
               "tensor<1xf32>",

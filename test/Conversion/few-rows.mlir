@@ -10,10 +10,10 @@
 // CHECK: GemmFewConfig<GemmKind::BF16, 8, 64, 8, 6, 1>
 // CHECK: FUSEC_KERNEL_MIN(
 // CHECK: gemm_few<
-// CLUSTER: GemmFewConfig<GemmKind::BF16, 8, 64, {{[0-9]+}}, {{[0-9]+}}, 8>
+// CLUSTER: GemmFewConfig<GemmKind::BF16, 8, 64, {{[0-9]+}}, {{[0-9]+}}, {{[248]}}>
 // CLUSTER: FUSEC_KERNEL_CLUSTER(
 // MANY: gemm_wgmma<
-// One row against weights along k reduces rows.
+// One row is a reduction.
 // ROW-NOT: gemm
 // ROW: FUSEC_KERNEL(
 func.func @main(%x: tensor<5x2048xbf16>, %w: tensor<2048x4096xbf16>) -> tensor<5x4096xbf16> {

@@ -212,19 +212,15 @@ static bool setBoxRows(GemmConfig &config, tile::ContractOp op, int64_t rows,
 
 /// Whether a product of fewer rows than a tile of other loops needs is still
 /// one for tensor cores: reading many 16-bit weights is all that counts. One
-/// row against weights along k is a reduction of rows, which the row schedule
-/// reads at 89 % of the bandwidth (benchmarks/results/2026-11-30-gemm.md).
+/// row is a reduction, which the row schedule reads at 68 % (weights along n)
+/// to 89 % of the bandwidth, and weights that it computes twice to five times
+/// as fast as a tile of tensor cores (benchmarks/results/2026-11-30-gemm.md).
 static bool isForFewRows(GemmKind kind, const ContractionShape &shape) {
   constexpr int64_t kManyWeights = int64_t(1) << 20;
   int64_t m = shape.extent(shape.m), n = shape.extent(shape.n),
           k = shape.extent(shape.k);
-  bool isAlongN = llvm::any_of(shape.n, [&](unsigned loop) {
-    return llvm::is_contained(shape.contiguous, loop);
-  });
-  if (m == 1 && !isAlongN)
-    return false;
-  return (kind == GemmKind::F16 || kind == GemmKind::BF16) && m < kFewRows &&
-         n >= 64 && k >= 256 && n * k >= kManyWeights;
+  return (kind == GemmKind::F16 || kind == GemmKind::BF16) && m > 1 &&
+         m < kFewRows && n >= 64 && k >= 256 && n * k >= kManyWeights;
 }
 
 namespace {

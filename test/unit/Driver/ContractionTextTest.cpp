@@ -113,9 +113,9 @@ TEST(ContractionText, GemmBiasGeluOnHopper) {
 
 TEST(ContractionText, FewRowsComeInShortBoxes) {
   runtime::Kernel kernel = kernelOf(
-      R"(func.func @f(%a: tensor<13x512xf16>, %b: tensor<512x1024xf16>) -> tensor<13x1024xf16> {
-    %0 = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<13x512xf16>, tensor<512x1024xf16> -> tensor<13x1024xf16>
-    return %0 : tensor<13x1024xf16>
+      R"(func.func @f(%a: tensor<13x4096xf16>, %b: tensor<4096x8192xf16>) -> tensor<13x8192xf16> {
+    %0 = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<13x4096xf16>, tensor<4096x8192xf16> -> tensor<13x8192xf16>
+    return %0 : tensor<13x8192xf16>
   })",
       TargetInfo::h200());
   EXPECT_TRUE(

@@ -17,6 +17,10 @@ namespace {
 
 /// Bytes per microsecond of the memory, of the L2 and of one multiprocessor.
 constexpr double kMemory = 4.3e6, kCache = 6e6, kPerSM = 80e3;
+/// The first for B along n that is copied: 34 us for 67 MB
+/// (benchmarks/results/2026-11-30-gemm.md), where a warp's copies of one row of
+/// B are 128 bytes only.
+constexpr double kMemoryAcross = 2e6;
 /// TFLOP/s of mma.sync.
 constexpr double kProducts = 400;
 /// Start and end of a block, what a further round of blocks adds, and the
@@ -31,7 +35,7 @@ int64_t tileRows(int64_t m) {
 }
 
 double estimate(const GemmConfig &config, int64_t m, int64_t n, int64_t k,
-                int64_t batch, const GemmDevice &device) {
+                int64_t batch, double memory, const GemmDevice &device) {
   double bytes = double(config.elementBytes());
   double ofB = double(n * k * batch) * bytes;
   double blocks = double(config.grid(m, n, batch, device));
@@ -41,7 +45,7 @@ double estimate(const GemmConfig &config, int64_t m, int64_t n, int64_t k,
                    double(config.cluster);
   double rowTiles = double(llvm::divideCeil(m, config.tileM));
   double perSM = std::ceil(blocks / double(device.smCount));
-  double time = std::max({rowTiles * ofB / kMemory, blocks * ofBlock / kCache,
+  double time = std::max({rowTiles * ofB / memory, blocks * ofBlock / kCache,
                           perSM * ofBlock / kPerSM,
                           2e-6 * double(config.tileM) * rowTiles *
                               double(n * k * batch) / kProducts});
@@ -61,6 +65,7 @@ std::optional<GemmFewChoice> fusec::cuda::chooseFewConfig(
       (orders.isRhsOuter && config.elementBytes() != 2))
     return std::nullopt;
   bool isComputed = supply == GemmSupply::Computed;
+  double memory = orders.isRhsOuter && !isComputed ? kMemoryAcross : kMemory;
   config.loop = GemmLoop::Few;
   config.tileM = tileRows(m);
   config.tileN = 64;
@@ -87,7 +92,7 @@ std::optional<GemmFewChoice> fusec::cuda::chooseFewConfig(
       int64_t parts = config.warpsK * cluster;
       if (cluster > 1 && (!device.hasWarpgroups || k < parts * config.tileK))
         break;
-      double time = estimate(config, m, n, k, batch, device);
+      double time = estimate(config, m, n, k, batch, memory, device);
       if (!best || time < best->microseconds)
         best = GemmFewChoice{config, time};
     }

@@ -539,8 +539,13 @@ void MarchSchedule::emitLoop() {
   }
   SmallVector<Carried *> kept = keptValues(next);
   SmallVector<Value> inits, yields;
-  for (Carried *value : kept)
+  for (Carried *value : kept) {
+    // A constant that was made with the body is needed before it.
+    Operation *made = value->init.getDefiningOp();
+    if (made && made->getBlock() == body)
+      made->moveBefore(draft);
     inits.push_back(value->init);
+  }
   auto loop = scf::ForOp::create(kb.builder, kb.loc, lower, upper, step, inits);
   if (!loop.getBody()->empty())
     loop.getBody()->back().erase();

@@ -12,41 +12,22 @@ import sys
 import time
 import traceback
 
-from ..memory.__main__ import choose, clean_up
+from ..common import harness
+from . import contenders
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="python3 -m benchmarks.gemm", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE",
-                        help="names or patterns (default: all)")
-    parser.add_argument("--target", default="cuda",
-                        choices=["cuda", "host", "emulator", "reference"])
-    parser.add_argument("--quick", action="store_true",
-                        help="small shapes: checks only, no times")
-    parser.add_argument("--peers", default="torch", metavar="A,B",
-                        help="torch, compile, autotune or none (default: torch)")
-    parser.add_argument("--json", metavar="F", help="all figures")
-    parser.add_argument("--seconds", type=float, default=0.5,
-                        help="time of measuring a case (default 0.5)")
-    parser.add_argument("--limit", type=float, default=40,
-                        help="seconds that one contender may take to get ready "
-                             "for a case (default 40)")
-    parser.add_argument("--budget", type=float, default=0,
-                        help="seconds after which no further case starts")
-    parser.add_argument("--shard", default="0/1", metavar="I/N",
-                        help="every N-th case from the I-th on")
-    parser.add_argument("--seed", type=int, default=None,
-                        help="of the inputs (default: another one each run)")
-    parser.add_argument("--list", action="store_true", help="names and exit")
+    harness.add_options(parser, "default: all", contenders.NAMES, 0.5)
     return parser.parse_args(arguments)
 
 
 def measure_row(row, case, problem, options, arrays, rates, fusec, sets):
     """Times fusec and its peers in turns."""
     from ..common import measure
-    from . import contenders, report
+    from . import report
     torch, runners = arrays.torch, []
 
     def prepare(name, contender):
@@ -78,7 +59,6 @@ def run_case(case, options, arrays, rates):
     """The row of one case. What goes wrong is in it."""
     from ..common import measure
     from ..memory import check
-    from . import contenders
     row = {"case": case.name, "contenders": {}, "aim": case.aim,
            "aim_bandwidth": case.bandwidth}
     try:
@@ -115,40 +95,14 @@ def run_case(case, options, arrays, rates):
 
 def open_device(options):
     """(arrays, bandwidths or None)."""
-    try:
-        import fusec  # noqa: F401
-    except (ImportError, OSError) as error:
-        raise SystemExit(f"fusec's Python module: {error} (PYTHONPATH names "
-                         "its folder, FUSEC_LIBRARY the library)")
-    from ..common import measure
     from ..memory import arrays as modules
-    from . import contenders
-    seed = (options.seed if options.seed is not None
-            else int.from_bytes(os.urandom(4), "little"))
-    options.peer_names = [p for p in options.peers.split(",")
-                          if p and p != "none"]
-    for name in options.peer_names:
-        if name not in contenders.NAMES:
-            raise SystemExit(f"unknown peer {name!r}: expected "
-                             f"{', '.join(contenders.NAMES)} or none")
-    if options.target != "cuda":
+    arrays, rates, options.peer_names = harness.open_device(
+        options, contenders.NAMES, modules)
+    if arrays.name == "cuda":
+        arrays.torch.backends.cuda.matmul.allow_tf32 = False
+    else:
         options.quick = True
-        try:
-            return modules.NumpyArrays(seed), None
-        except ImportError as error:
-            print(f"skipped: {error}", file=sys.stderr)
-            raise SystemExit(77)  # "skipped" for test runners
-    try:
-        import torch
-    except ImportError:
-        raise SystemExit("--target=cuda needs PyTorch for its buffers; "
-                         "--target=host checks the cases without it")
-    if not torch.cuda.is_available():
-        raise SystemExit("no GPU that PyTorch can use; --target=host checks "
-                         "the cases on the CPU")
-    torch.backends.cuda.matmul.allow_tf32 = False
-    return (modules.TorchArrays(seed),
-            None if options.quick else measure.bandwidths(torch))
+    return arrays, rates
 
 
 def write(path, rows, arrays, rates, begin):
@@ -172,7 +126,7 @@ def main(arguments=None):
     if options.list:
         print("\n".join(case.name for case in cases))
         return 0
-    chosen = choose(options, cases)
+    chosen = harness.choose(options, cases)
     if chosen is None:
         return 2
     arrays, rates = open_device(options)
@@ -190,7 +144,7 @@ def main(arguments=None):
         if options.json:
             write(options.json, rows, arrays, rates, begin)
         try:
-            clean_up(arrays)
+            harness.clean_up(arrays)
         except RuntimeError as error:
             print(f"the device is lost: {error}", file=sys.stderr)
             break

@@ -6,73 +6,35 @@ Without a GPU (--target=host or emulator) cases are only checked.
 """
 
 import argparse
-import fnmatch
-import gc
 import json
 import os
 import sys
 import time
 import traceback
 
+from ..common import harness
+from . import contenders
+
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="python3 -m benchmarks.memory", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE",
-                        help="names or patterns (default: all but neighbours; "
-                             "'*@*' are the neighbouring shapes)")
-    parser.add_argument("--target", default="cuda",
-                        choices=["cuda", "host", "emulator", "reference"])
-    parser.add_argument("--quick", action="store_true",
-                        help="small shapes: checks only, no times")
-    parser.add_argument("--peers", default="torch", metavar="A,B",
-                        help="torch, compile, autotune, jax, optim, or none "
-                             "(default: torch)")
-    parser.add_argument("--json", metavar="F", help="all figures")
+    harness.add_options(parser, "default: all but neighbours; '*@*' are the "
+                        "neighbouring shapes", contenders.NAMES, 0.6)
     parser.add_argument("--svg", metavar="F", help="roofline picture")
-    parser.add_argument("--seconds", type=float, default=0.6,
-                        help="time of measuring a case (default 0.6)")
-    parser.add_argument("--limit", type=float, default=40,
-                        help="seconds that one contender may take to get ready "
-                             "for a case (default 40)")
-    parser.add_argument("--budget", type=float, default=0,
-                        help="seconds after which no further case starts")
-    parser.add_argument("--shard", default="0/1", metavar="I/N",
-                        help="every N-th case from the I-th on")
-    parser.add_argument("--seed", type=int, default=None,
-                        help="of the inputs (default: another one each run)")
     parser.add_argument("--exact", action="store_true",
                         help="fusec rounds after every operator")
     parser.add_argument("--cache", action="store_true",
                         help="keep fusec's kernels on disk; compile times are "
                              "then those of a later run")
-    parser.add_argument("--list", action="store_true", help="names and exit")
     return parser.parse_args(arguments)
-
-
-def choose(options, cases):
-    """The cases that the names stand for, in order; None if one stands for
-    nothing."""
-    if not options.cases:
-        chosen = [c for c in cases if not c.neighbour]
-    else:
-        chosen = []
-        for pattern in options.cases:
-            found = [c for c in cases if fnmatch.fnmatchcase(c.name, pattern)]
-            if not found:
-                print(f"no case is named {pattern!r}: see --list",
-                      file=sys.stderr)
-                return None
-            chosen += [c for c in found if c not in chosen]
-    first, count = (int(n) for n in options.shard.split("/"))
-    return chosen[first::count]
 
 
 def run_case(case, options, arrays, bandwidth, peers):
     """The row of one case. What goes wrong is in it."""
     from ..common import measure
-    from . import check, contenders, report
+    from . import check, report
     quick = options.quick or bandwidth is None
     row = {"case": case.name, "contenders": {}}
     try:
@@ -137,53 +99,17 @@ def run_case(case, options, arrays, bandwidth, peers):
     return row
 
 
-def clean_up(arrays):
-    """Gives a case's memory back to the device."""
-    gc.collect()
-    if arrays.name == "cuda":
-        arrays.torch.cuda.synchronize()
-        arrays.torch.cuda.empty_cache()
-
-
 def open_device(options):
     """(arrays, bandwidths or None, names of peers)."""
-    try:
-        import fusec  # noqa: F401
-    except (ImportError, OSError) as error:
-        raise SystemExit(f"fusec's Python module: {error} (PYTHONPATH names "
-                         "its folder, FUSEC_LIBRARY the library)")
-    from ..common import measure
     from . import arrays as modules
-    from . import contenders
-    seed = (options.seed if options.seed is not None
-            else int.from_bytes(os.urandom(4), "little"))
-    peers = [p for p in options.peers.split(",") if p and p != "none"]
-    unknown = [p for p in peers if p not in contenders.NAMES]
-    if unknown:
-        raise SystemExit(f"unknown peer {unknown[0]!r}: expected "
-                         f"{', '.join(contenders.NAMES)} or none")
-    if options.target != "cuda":
-        try:
-            return modules.NumpyArrays(seed), None, []
-        except ImportError as error:
-            print(f"skipped: {error}", file=sys.stderr)
-            raise SystemExit(77)  # "skipped" for test runners
-    try:
-        import torch
-    except ImportError:
-        raise SystemExit("--target=cuda needs PyTorch for its buffers; "
-                         "--target=host checks the cases without it")
-    if not torch.cuda.is_available():
-        raise SystemExit("no GPU that PyTorch can use; --target=host checks "
-                         "the cases on the CPU")
+    arrays, rates, peers = harness.open_device(options, contenders.NAMES,
+                                               modules)
     if "jax" in peers:
         try:
             import jax  # noqa: F401
         except ImportError:
             print("JAX is not installed: left out", file=sys.stderr)
             peers.remove("jax")
-    arrays = modules.TorchArrays(seed)
-    rates = None if options.quick else measure.bandwidths(torch)
     return arrays, rates, peers
 
 
@@ -199,7 +125,7 @@ def main(arguments=None):
     if options.list:
         print("\n".join(case.name for case in cases))
         return 0
-    chosen = choose(options, cases)
+    chosen = harness.choose(options, cases)
     if chosen is None:
         return 2
     arrays, bandwidth, peers = open_device(options)
@@ -217,7 +143,7 @@ def main(arguments=None):
         if options.json:
             write(options.json, rows, chosen, arrays, bandwidth, begin)
         try:
-            clean_up(arrays)
+            harness.clean_up(arrays)
         except RuntimeError as error:
             print(f"the device is lost: {error}", file=sys.stderr)
             break

@@ -130,18 +130,19 @@ static bool turnsElements(FactTable &facts, const RegionForm &form,
   if (!isa_and_nonnull<graph::ContractOp>(hero))
     return false;
   SmallVector<int64_t> spine = form.spine();
-  // Floats that are widened for the product are turned there.
+  // What the product wants along k; floats that are widened for it are turned
+  // there.
   bool multiplies = multipliesBytes(hero);
   bool isSingle = isSm90 && multipliesTf32(hero);
   auto isTurned = [&](AffineMap map, RankedTensorType type) {
     unsigned last = type.getRank() - 1;
     Type element = type.getElementType();
-    bool isByte = element.isInteger(8) ||
-                  (multiplies && element.getIntOrFloatBitWidth() == 8) ||
-                  (isSingle && element.isF32()) ||
-                  (isSm90 && (element.isF16() || element.isBF16()) &&
-                   type.getDimSize(last) % 8 != 0);
-    return isByte && type.getDimSize(last) > 1 &&
+    bool isAlongK = element.isInteger(8) ||
+                    (multiplies && element.getIntOrFloatBitWidth() == 8) ||
+                    (isSingle && element.isF32()) ||
+                    (isSm90 && (element.isF16() || element.isBF16()) &&
+                     type.getDimSize(last) % 8 != 0);
+    return isAlongK && type.getDimSize(last) > 1 &&
            !isInPrologue(form, map.getSubMap({last}));
   };
   llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
@@ -251,6 +252,20 @@ CostEstimate CostModel::asStep(const CostEstimate &alone) const {
   return step;
 }
 
+CostEstimate CostModel::chainOf(ArrayRef<CostEstimate> alone) const {
+  CostEstimate sum;
+  sum.launchTime = target.launchMicroseconds;
+  for (const CostEstimate &kernel : alone) {
+    CostEstimate step = asStep(kernel);
+    sum.readBytes += step.readBytes;
+    sum.writtenBytes += step.writtenBytes;
+    sum.instructions += step.instructions;
+    sum.memoryTime += step.total() - step.launchTime;
+    sum.launchTime += step.launchTime;
+  }
+  return sum;
+}
+
 CostEstimate CostModel::estimate(FactTable &facts,
                                  const RegionForm &form) const {
   if (form.kind == KernelKind::Multi) {
@@ -265,17 +280,10 @@ CostEstimate CostModel::estimate(FactTable &facts,
     return sum;
   }
   if (form.kind == KernelKind::Chain) {
-    CostEstimate sum;
-    sum.launchTime = target.launchMicroseconds;
-    for (const RegionForm &part : form.parts) {
-      CostEstimate step = asStep(estimate(facts, part));
-      sum.readBytes += step.readBytes;
-      sum.writtenBytes += step.writtenBytes;
-      sum.instructions += step.instructions;
-      sum.memoryTime += step.total() - step.launchTime;
-      sum.launchTime += step.launchTime;
-    }
-    return sum;
+    SmallVector<CostEstimate> alone;
+    for (const RegionForm &part : form.parts)
+      alone.push_back(estimate(facts, part));
+    return chainOf(alone);
   }
   llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
   llvm::SmallPtrSet<Value, 16> inputs;

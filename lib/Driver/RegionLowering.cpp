@@ -167,11 +167,9 @@ RegionLowering::lowerChain(graph::FusionOp fusion) {
   facts = analysis::FactTable();
   TileOptions shared = options;
   KernelSummary summary;
-  analysis::CostEstimate cost;
-  if (analysis::RegionVerdict chain = analysis::analyzeFusion(facts, fusion)) {
+  SmallVector<analysis::CostEstimate> costs;
+  if (analysis::RegionVerdict chain = analysis::analyzeFusion(facts, fusion))
     shared.threads = threadsOf(*chain);
-    cost = analysis::CostModel(options.target).estimate(facts, *chain);
-  }
   SmallVector<graph::FusionOp> parts(fusion.unpack());
   LoweredLaunch launch;
   for (graph::FusionOp part : parts) {
@@ -182,8 +180,9 @@ RegionLowering::lowerChain(graph::FusionOp fusion) {
     if (succeeded(region)) {
       launch.push_back(*region);
       if (int64_t(region->tile.getThreads()) == shared.threads) {
-        addPart(summary, summarize(part, *form, facts, options.target),
-                options.target);
+        KernelSummary one = summarize(part, *form, facts, options.target);
+        costs.push_back(one.cost);
+        addPart(summary, one, options.target);
         continue;
       }
     }
@@ -198,7 +197,7 @@ RegionLowering::lowerChain(graph::FusionOp fusion) {
     return parts;
   }
   summary.kind = analysis::KernelKind::Chain;
-  summary.cost = cost;
+  summary.cost = analysis::CostModel(options.target).chainOf(costs);
   result.kernels.push_back(std::move(summary));
   launches.push_back(std::move(launch));
   threads.push_back(shared.threads);
@@ -261,6 +260,7 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
                                      DiagnosticCollector &diagnostics) {
   LoweredLaunch launch;
   KernelSummary summary;
+  SmallVector<analysis::CostEstimate> costs;
   for (unsigned region : plan.regions) {
     graph::FusionOp fusion = fusions[region];
     analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
@@ -291,6 +291,7 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
     if (failed(lowered) ||
         (plan.threads && int64_t(lowered->tile.getThreads()) != plan.threads))
       return failure();
+    costs.push_back(part.cost);
     addPart(summary, part, options.target);
     launch.push_back(std::move(*lowered));
   }
@@ -298,6 +299,8 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
     launchOf[launch.front().fusion] = launches.size();
   else
     summary.kind = kindOf(launch);
+  if (summary.kind == analysis::KernelKind::Chain)
+    summary.cost = analysis::CostModel(options.target).chainOf(costs);
   result.kernels.push_back(std::move(summary));
   launches.push_back(std::move(launch));
   threads.push_back(plan.threads);

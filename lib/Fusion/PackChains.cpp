@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "PackChains.h"
-#include "mlir/IR/IRMapping.h"
+#include "LaunchParts.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -14,9 +14,6 @@ using analysis::KernelKind;
 static constexpr unsigned kFewestLaunches = 3;
 /// A step must take less than this part of what its launch takes.
 static constexpr double kWorthwhile = 0.7;
-/// Bytes of a launch's parameters, and of a step's beside its buffers, as in
-/// PackSiblings.
-static constexpr unsigned kMaxTableBytes = 32000, kEntryBytes = 40;
 
 namespace {
 
@@ -59,9 +56,7 @@ static bool canBeStep(const analysis::RegionForm &form) {
 
 std::optional<Step> ChainPacker::asStep(graph::FusionOp fusion) {
   analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
-  if (!form)
-    return std::nullopt;
-  if (!canBeStep(*form))
+  if (!form || !canBeStep(*form))
     return std::nullopt;
   analysis::CostEstimate alone = model.estimate(facts, *form);
   if (model.asStep(alone).total() > kWorthwhile * alone.total())
@@ -73,50 +68,8 @@ std::optional<Step> ChainPacker::asStep(graph::FusionOp fusion) {
     step.fusions.push_back(fusion);
   step.numOps = form->ops.size();
   for (graph::FusionOp part : step.fusions)
-    step.tableBytes +=
-        8 * (part.getNumOperands() + part.getNumResults()) + kEntryBytes;
+    step.tableBytes += tableBytesOf(part);
   return step;
-}
-
-/// One fusion of all `fusions`, which follow each other, where the last of them
-/// is.
-static graph::FusionOp merge(ArrayRef<graph::FusionOp> fusions) {
-  llvm::SmallPtrSet<Operation *, 16> inside(fusions.begin(), fusions.end());
-  llvm::SetVector<Value> inputs;
-  SmallVector<Value> results;
-  for (graph::FusionOp fusion : fusions) {
-    for (Value input : fusion.getInputs())
-      if (!inside.contains(input.getDefiningOp()))
-        inputs.insert(input);
-    for (Value value : fusion.getResults())
-      if (llvm::any_of(value.getUsers(),
-                       [&](Operation *user) { return !inside.contains(user); }))
-        results.push_back(value);
-  }
-  graph::FusionOp last = fusions.back();
-  OpBuilder builder(last->getContext());
-  builder.setInsertionPointAfter(last);
-  auto outer = graph::FusionOp::create(builder, last.getLoc(),
-                                       ValueRange(results).getTypes(),
-                                       inputs.getArrayRef());
-  Region &region = outer.getBody();
-  Block *body = region.empty() ? &region.emplaceBlock() : &region.front();
-  body->clear();
-  IRMapping arguments;
-  for (Value input : inputs)
-    arguments.map(input, body->addArgument(input.getType(), input.getLoc()));
-  for (auto [value, outside] : llvm::zip(results, outer.getResults()))
-    value.replaceUsesWithIf(outside, [&](OpOperand &use) {
-      return !inside.contains(use.getOwner());
-    });
-  for (graph::FusionOp fusion : fusions) {
-    fusion->moveBefore(body, body->end());
-    for (OpOperand &operand : fusion->getOpOperands())
-      operand.set(arguments.lookupOrDefault(operand.get()));
-  }
-  OpBuilder inner = OpBuilder::atBlockEnd(body);
-  graph::YieldOp::create(inner, outer.getLoc(), results);
-  return outer;
 }
 
 /// Ends the run that is open.
@@ -133,7 +86,9 @@ void ChainPacker::close() {
         launch.fusion.unpack();
       llvm::append_range(fusions, step.fusions);
     }
-    chain.fusion = merge(fusions);
+    OpBuilder builder(fusions.back()->getContext());
+    builder.setInsertionPointAfter(fusions.back());
+    chain.fusion = mergeParts(builder, fusions);
     result.push_back(std::move(chain));
   }
   launches.clear();

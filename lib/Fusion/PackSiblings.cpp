@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "PackSiblings.h"
-#include "mlir/IR/IRMapping.h"
+#include "LaunchParts.h"
 #include <queue>
 
 using namespace mlir;
@@ -12,11 +12,6 @@ using analysis::KernelKind;
 using analysis::Refusal;
 using analysis::RefusalReason;
 
-/// Bytes of a launch's parameters (32 764 on sm_70 and later), with room for
-/// the first block of each part and alignment.
-static constexpr unsigned kMaxTableBytes = 32000;
-/// A part's entry beside its buffers: its first block, two extents, its grid.
-static constexpr unsigned kEntryBytes = 40;
 /// What the parts of one launch read from and leave for other kernels lives
 /// longer than it would in launches of their own. Half of the L2 of the presets
 /// (50 and 40 MB): what stays there costs no traffic.
@@ -63,7 +58,6 @@ private:
   std::optional<Refusal> whyAlone(unsigned index);
   Candidate describe(unsigned index, const analysis::RegionForm &form);
   std::optional<Refusal> add(Pack &pack, const Candidate &candidate);
-  graph::FusionOp merge(const Pack &pack);
   void reorder();
 
   Block &block;
@@ -186,7 +180,6 @@ std::optional<Refusal> Packer::whyAlone(unsigned index) {
 Candidate Packer::describe(unsigned index, const analysis::RegionForm &form) {
   graph::FusionOp fusion = outlined[index].fusion;
   unsigned position = positions.lookup(fusion);
-  unsigned buffers = fusion.getNumOperands() + fusion.getNumResults();
   double held = 0;
   for (Value input : fusion.getInputs())
     if (Operation *producer = input.getDefiningOp();
@@ -200,7 +193,7 @@ Candidate Packer::describe(unsigned index, const analysis::RegionForm &form) {
   return {index,
           levels[position],
           position,
-          8 * buffers + kEntryBytes,
+          tableBytesOf(fusion),
           unsigned(form.ops.size()),
           held,
           bodyOf(form)};
@@ -236,39 +229,6 @@ std::optional<Refusal> Packer::add(Pack &pack, const Candidate &candidate) {
     pack.numOps += candidate.numOps;
   pack.bodies.insert(size_t(candidate.body));
   return std::nullopt;
-}
-
-/// Moves the members of `pack` into a fusion at the end of the block.
-graph::FusionOp Packer::merge(const Pack &pack) {
-  SmallVector<graph::FusionOp> parts;
-  llvm::SetVector<Value> inputs;
-  SmallVector<Value> results;
-  for (unsigned member : pack.members) {
-    parts.push_back(outlined[member].fusion);
-    inputs.insert_range(parts.back().getInputs());
-    llvm::append_range(results, parts.back().getResults());
-  }
-  OpBuilder builder = OpBuilder::atBlockTerminator(&block);
-  auto outer = graph::FusionOp::create(builder, parts.back().getLoc(),
-                                       ValueRange(results).getTypes(),
-                                       inputs.getArrayRef());
-  Region &region = outer.getBody();
-  Block *body = region.empty() ? &region.emplaceBlock() : &region.front();
-  if (!body->empty())
-    body->clear();
-  IRMapping arguments;
-  for (Value input : inputs)
-    arguments.map(input, body->addArgument(input.getType(), input.getLoc()));
-  for (auto [result, outside] : llvm::zip(results, outer.getResults()))
-    result.replaceAllUsesWith(outside);
-  for (graph::FusionOp part : parts) {
-    part->moveBefore(body, body->end());
-    for (OpOperand &operand : part->getOpOperands())
-      operand.set(arguments.lookup(operand.get()));
-  }
-  OpBuilder inner = OpBuilder::atBlockEnd(body);
-  graph::YieldOp::create(inner, outer.getLoc(), results);
-  return outer;
 }
 
 /// Producers first, otherwise in the order of `positions`.
@@ -319,12 +279,15 @@ std::vector<PlannedKernel> Packer::run() {
       // Where the last part stood all inputs are at hand.
       unsigned last = 0;
       PlannedKernel kernel;
+      SmallVector<graph::FusionOp> parts;
       for (unsigned member : pack.members) {
+        parts.push_back(outlined[member].fusion);
         last = std::max(last, positions.lookup(outlined[member].fusion));
         kernel.groups.push_back(outlined[member].group);
         isPart[member] = true;
       }
-      kernel.fusion = merge(pack);
+      OpBuilder builder = OpBuilder::atBlockTerminator(&block);
+      kernel.fusion = mergeParts(builder, parts);
       positions[kernel.fusion] = last;
       result.push_back(std::move(kernel));
     }

@@ -34,6 +34,8 @@ public:
   /// The kernel `alone` as a step of a chain, whose `kChainBlocks` blocks do all
   /// of it: without a launch, but with a barrier and a trip to the cache.
   CostEstimate asStep(const CostEstimate &alone) const;
+  /// A chain of the kernels `alone`.
+  CostEstimate chainOf(llvm::ArrayRef<CostEstimate> alone) const;
   /// The kernel with the given traffic and work.
   CostEstimate fromTotals(double readBytes, double writtenBytes,
                           double instructions, double tensorFlops) const;

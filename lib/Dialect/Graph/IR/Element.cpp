@@ -121,6 +121,35 @@ Value ElementBuilder::fromIndex(Value index, Type elementType) {
   return convert(value, wide, elementType);
 }
 
+/// Whether `expr` has a part that can make it less than 0, dims being none.
+static bool mayBeNegative(AffineExpr expr) {
+  if (auto value = dyn_cast<AffineConstantExpr>(expr))
+    return value.getValue() < 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary || binary.getKind() == AffineExprKind::Mod)
+    return false;
+  return mayBeNegative(binary.getLHS()) || mayBeNegative(binary.getRHS());
+}
+
+/// `lhs` floordiv or mod `rhs`. Where `lhs` may be negative the division, which
+/// knows no signs, is that of -1 - lhs: floor(x / d) is -1 - floor((-1 - x) /
+/// d) and x mod d is d - 1 - (-1 - x) mod d.
+static Value divide(ElementBuilder &eb, bool isFloor, Value lhs, int64_t rhs,
+                    bool isSigned) {
+  auto unsignedOf = [&](Value value) {
+    return isFloor ? eb.divIndex(value, rhs) : eb.remIndex(value, rhs);
+  };
+  if (!isSigned || rhs == 1)
+    return unsignedOf(lhs);
+  Value isNegative =
+      eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt, lhs, eb.index(0));
+  auto mirrored = [&](int64_t from, Value value) -> Value {
+    return eb.make<arith::SelectOp>(
+        isNegative, eb.make<arith::SubIOp>(eb.index(from), value), value);
+  };
+  return mirrored(isFloor ? -1 : rhs - 1, unsignedOf(mirrored(-1, lhs)));
+}
+
 static Value applyExpr(ElementBuilder &eb, AffineExpr expr, ValueRange dims) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dims[dim.getPosition()];
@@ -137,9 +166,9 @@ static Value applyExpr(ElementBuilder &eb, AffineExpr expr, ValueRange dims) {
   case AffineExprKind::Mul:
     return eb.mulIndex(lhs, rhs.getValue());
   case AffineExprKind::FloorDiv:
-    return eb.divIndex(lhs, rhs.getValue());
   case AffineExprKind::Mod:
-    return eb.remIndex(lhs, rhs.getValue());
+    return divide(eb, binary.getKind() == AffineExprKind::FloorDiv, lhs,
+                  rhs.getValue(), mayBeNegative(binary.getLHS()));
   default:
     llvm_unreachable("no ceildiv in affine maps of graph ops");
   }

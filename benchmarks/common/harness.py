@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the programs that run cases beside peers have in common: options, the
+choice of cases, the device."""
+
+import fnmatch
+import gc
+import os
+import sys
+
+
+def add_options(parser, cases, peers, seconds):
+    """The options that all of them take. `cases` and `peers` say what may be
+    named."""
+    parser.add_argument("cases", nargs="*", metavar="CASE",
+                        help=f"names or patterns ({cases})")
+    parser.add_argument("--target", default="cuda",
+                        choices=["cuda", "host", "emulator", "reference"])
+    parser.add_argument("--quick", action="store_true",
+                        help="small shapes: checks only, no times")
+    parser.add_argument("--peers", default="torch", metavar="A,B",
+                        help=f"{', '.join(peers)} or none (default: torch)")
+    parser.add_argument("--json", metavar="F", help="all figures")
+    parser.add_argument("--seconds", type=float, default=seconds,
+                        help=f"time of measuring a case (default {seconds})")
+    parser.add_argument("--limit", type=float, default=40,
+                        help="seconds that one contender may take to get ready "
+                             "for a case (default 40)")
+    parser.add_argument("--budget", type=float, default=0,
+                        help="seconds after which no further case starts")
+    parser.add_argument("--shard", default="0/1", metavar="I/N",
+                        help="every N-th case from the I-th on")
+    parser.add_argument("--seed", type=int, default=None,
+                        help="of the inputs (default: another one each run)")
+    parser.add_argument("--list", action="store_true", help="names and exit")
+
+
+def choose(options, cases):
+    """The cases that the names stand for, in order; None if one stands for
+    nothing."""
+    if not options.cases:
+        chosen = [c for c in cases if not c.neighbour]
+    else:
+        chosen = []
+        for pattern in options.cases:
+            found = [c for c in cases if fnmatch.fnmatchcase(c.name, pattern)]
+            if not found:
+                print(f"no case is named {pattern!r}: see --list",
+                      file=sys.stderr)
+                return None
+            chosen += [c for c in found if c not in chosen]
+    first, count = (int(n) for n in options.shard.split("/"))
+    return chosen[first::count]
+
+
+def open_device(options, names, modules):
+    """(arrays, bandwidths or None, names of peers); `names` are the peers that
+    there are, `modules` has NumpyArrays and TorchArrays. Ends the program where
+    something is missing."""
+    try:
+        import fusec  # noqa: F401
+    except (ImportError, OSError) as error:
+        raise SystemExit(f"fusec's Python module: {error} (PYTHONPATH names "
+                         "its folder, FUSEC_LIBRARY the library)")
+    from . import measure
+    seed = (options.seed if options.seed is not None
+            else int.from_bytes(os.urandom(4), "little"))
+    peers = [p for p in options.peers.split(",") if p and p != "none"]
+    unknown = [p for p in peers if p not in names]
+    if unknown:
+        raise SystemExit(f"unknown peer {unknown[0]!r}: expected "
+                         f"{', '.join(names)} or none")
+    if options.target != "cuda":
+        try:
+            return modules.NumpyArrays(seed), None, []
+        except ImportError as error:
+            print(f"skipped: {error}", file=sys.stderr)
+            raise SystemExit(77)  # "skipped" for test runners
+    try:
+        import torch
+    except ImportError:
+        raise SystemExit("--target=cuda needs PyTorch for its buffers; "
+                         "--target=host checks the cases without it")
+    if not torch.cuda.is_available():
+        raise SystemExit("no GPU that PyTorch can use; --target=host checks "
+                         "the cases on the CPU")
+    arrays = modules.TorchArrays(seed)
+    rates = None if options.quick else measure.bandwidths(torch)
+    return arrays, rates, peers
+
+
+def clean_up(arrays):
+    """Gives a case's memory back to the device."""
+    gc.collect()
+    if arrays.name == "cuda":
+        arrays.torch.cuda.synchronize()
+        arrays.torch.cuda.empty_cache()

@@ -30,8 +30,8 @@ def parse(arguments):
     parser.add_argument("--dtype", choices=["f16", "bf16", "f32"],
                         help="instead of the case's")
     parser.add_argument("--peers", default="eager,compile,graphs,jax",
-                        metavar="A,B", help="of eager, compile, graphs, jax; "
-                        "or none (default: all)")
+                        metavar="A,B", help="of eager, compile, graphs, "
+                        "autotune, jax; or none (default: all but autotune)")
     parser.add_argument("--no-unfused", action="store_true",
                         help="leave out fusec with fusion off")
     parser.add_argument("--models", metavar="DIR",
@@ -308,7 +308,8 @@ def main(arguments=None):
         return 1 if check.check_all(chosen, "host", options.seed,
                                     options.peers) else 0
     if options.target == "host":
-        options.peers = [p for p in options.peers if p != "graphs"]
+        options.peers = [p for p in options.peers
+                         if p not in ("graphs", "autotune")]
     from . import pool
 
     def stop(number, frame):

@@ -230,6 +230,12 @@ class Graphs(Compile):
         return super().step(i)
 
 
+class Autotune(Graphs):
+    """torch.compile in the mode that also times kernels to choose from."""
+    mode = "max-autotune"
+    builds_beside = False
+
+
 class Reference(Torch):
     """PyTorch in float64, op by op. It is asked for its output alone."""
 
@@ -294,8 +300,8 @@ class Jax(Contender):
         return np.asarray(self.step(0).astype("float32"), np.float64)
 
 
-#: By name; those of --peers are the last four.
+#: By name; those of --peers are the last five.
 KINDS = {"fusec": Fusec, "unfused": Unfused, "reference": Reference,
          "evaluator": Evaluator, "eager": Torch, "compile": Compile,
-         "graphs": Graphs, "jax": Jax}
-PEERS = ("eager", "compile", "graphs", "jax")
+         "graphs": Graphs, "autotune": Autotune, "jax": Jax}
+PEERS = ("eager", "compile", "graphs", "autotune", "jax")

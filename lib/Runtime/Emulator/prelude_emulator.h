@@ -557,7 +557,7 @@ FUSEC_DEVICE u32 to_tf32(f32 x) {
   u32 u = as_u32(x);
   if ((u & 0x7fffffffu) > 0x7f800000u)
     return 0x7fffffffu;
-  return (u & 0x7f800000u) == 0x7f800000u ? u : (u + 0x1000u) & ~0x1fffu;
+  return (u & 0x7fffffffu) >= 0x7f7ff000u ? u : (u + 0x1000u) & ~0x1fffu;
 }
 FUSEC_DEVICE u32 pack2(f16 lo, f16 hi) { return lo.bits | (u32)hi.bits << 16; }
 FUSEC_DEVICE u32 pack2(bf16 lo, bf16 hi) {

@@ -132,3 +132,29 @@ FUSEC_EXPORT(k)
 }
 
 } // namespace
+
+TEST(Mma, TF32OfEveryKindOfNumber) {
+  const char *text = R"(
+FUSEC_KERNEL(k, 32)(const u32 *a, u32 *b) {
+  st1(b, lane(), to_tf32(as_f32(ld1(a, lane()))));
+}
+FUSEC_EXPORT(k)
+)";
+  // To nearest, ties away; finite numbers stay finite, NaN stays one.
+  const std::pair<uint32_t, uint32_t> cases[] = {
+      {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f802000},
+      {0xbf803000, 0xbf804000}, {0x7f7fefff, 0x7f7fe000},
+      {0x7f7ff000, 0x7f7fe000}, {0x7f7fffff, 0x7f7fe000},
+      {0xff7fffff, 0xff7fe000}, {0x7f800000, 0x7f800000},
+      {0xff800000, 0xff800000}, {0x7f800001, 0x7fffe000},
+      {0x80000000, 0x80000000}, {0x00000fff, 0x00000000},
+      {0x00001000, 0x00002000}, {0x807fffff, 0x80800000}};
+  std::vector<uint32_t> a(32), b(32);
+  for (size_t i = 0; i < std::size(cases); ++i)
+    a[i] = cases[i].first;
+  KernelRun run(text);
+  run.in(a).out(b).good(1, 32);
+  // Tensor cores ignore the low 13 bits.
+  for (size_t i = 0; i < std::size(cases); ++i)
+    EXPECT_EQ(b[i] & ~0x1fffu, cases[i].second) << std::hex << a[i];
+}

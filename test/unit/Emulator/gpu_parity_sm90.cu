@@ -1,5 +1,4 @@
-//===- gpu_parity_sm90.cu - Hopper's prelude on a GPU -----------*- CUDA
-//-*-===//
+//===- gpu_parity_sm90.cu - Hopper's prelude on a GPU -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Not part of the build: a program for a machine with a Hopper GPU,
@@ -8,7 +7,10 @@
 //     -o gpu_parity_sm90
 // that runs the cases of sm90_cases.h, as the emulator's tests do, and compares
 // every byte. Each case is a process of its own: after a fault the others still
-// run. Exits with 1 if one differs.
+// run. Of a tensor copy that fails it says whether its prefetch, its load or
+// its store does; then which copies at and outside of the ends of a tensor are
+// legal, and how the copy engine rounds to TF32. Exits with 1 if a case
+// differs.
 //===----------------------------------------------------------------------===//
 #include "../../../lib/Target/CUDA/device/prelude_cuda.cuh"
 #include "../../../lib/Target/CUDA/device/prelude_sm90.cuh"
@@ -66,7 +68,7 @@ static FusecTensorMap encode(const sm90::Map &map, void *address) {
               const uint64_t *, const int32_t *, const int32_t *, uint32_t,
               uint32_t, const uint32_t *, int, int, int, int);
   // CUtensorMapDataType.
-  const int types[] = {0, 2, 7, 6, 9};
+  const int types[] = {0, 2, 7, 6, 9, 11};
   std::vector<uint64_t> dims(map.dims.begin(), map.dims.end());
   std::vector<uint64_t> strides(map.strides.begin(), map.strides.end());
   std::vector<uint32_t> steps = map.steps;
@@ -159,20 +161,153 @@ static bool run(const sm90::Case &test) {
   return fine;
 }
 
-int main() {
-  int failures = 0, count = 0;
-  for (const sm90::Case &test : sm90::allCases()) {
-    ++count;
-    fflush(stdout);
-    int status = 0, child = fork();
-    if (child == 0)
-      exit(run(test) ? 0 : 1);
-    waitpid(child, &status, 0);
-    bool fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (!fine && !(WIFEXITED(status) && WEXITSTATUS(status) == 1))
-      printf("FAILED %s: did not run\n", test.name.c_str());
-    failures += !fine;
+//===-- In processes of their own -----------------------------------------===//
+
+/// Runs task(i) for i < n, each in a process of its own, some at a time: what
+/// each returns, or 2 where it dies.
+template <class Task>
+static std::vector<int> apart(size_t n, Task task) {
+  std::vector<int> codes(n, 2);
+  std::vector<pid_t> processes(n);
+  fflush(stdout);
+  for (size_t i = 0, ended = 0; ended < n;) {
+    if (i < n && i < ended + 12) {
+      processes[i] = fork();
+      if (processes[i] == 0)
+        exit(task(i));
+      ++i;
+      continue;
+    }
+    int status = 0;
+    waitpid(processes[ended], &status, 0);
+    codes[ended++] = WIFEXITED(status) ? WEXITSTATUS(status) : 2;
   }
-  printf("%d cases, %d failures\n", count, failures);
+  return codes;
+}
+
+//===-- What tensor copies may do -----------------------------------------===//
+
+/// Prints which parts of tensor copies run, each alone; what they write is not
+/// judged.
+static void tellParts(std::vector<sm90::Case> cases) {
+  const int parts[] = {sm90::kPrefetch, sm90::kLoad, sm90::kStore};
+  for (sm90::Case &test : cases)
+    for (sm90::Buffer &buffer : test.buffers)
+      buffer.isOutput = false;
+  std::vector<int> codes = apart(3 * cases.size(), [&](size_t i) {
+    freopen("/dev/null", "w", stdout);
+    cases[i / 3].args[sm90::kPartsArgument].value = parts[i % 3];
+    return run(cases[i / 3]) ? 0 : 1;
+  });
+  for (size_t i = 0; i < cases.size(); ++i) {
+    printf("  %s:", cases[i].name.c_str());
+    for (size_t part = 0; part < 3; ++part)
+      printf(" %s %s",
+             part == 0   ? "prefetch"
+             : part == 1 ? "load"
+                         : "store",
+             codes[3 * i + part] ? "FAILS" : "runs");
+    printf("\n");
+  }
+}
+
+/// Copies of 2 dimensions in an image of 40 x 12, at several places.
+static void tellPlaces() {
+  using sm90::Map;
+  std::vector<sm90::Case> cases;
+  auto tell = [&](const char *what, const Map &map, std::vector<int32_t> at) {
+    std::string name = what;
+    for (int32_t x : at)
+      name += " " + std::to_string(x);
+    cases.push_back(sm90::tensorCase(name.c_str(), map, std::move(at)));
+  };
+  const std::vector<int32_t> places[] = {{0, 0},  {4, 0},  {1, 0},  {36, 0},
+                                         {37, 0}, {40, 0}, {0, 10}, {0, 12},
+                                         {-4, 0}, {-1, 0}, {0, -1}};
+  for (bool nan : {false, true})
+    for (uint32_t swizzle : {0u, 32u})
+      for (const std::vector<int32_t> &at : places)
+        tell(nan ? (swizzle ? "NaN, swizzled" : "NaN")
+                 : (swizzle ? "swizzled" : "plain"),
+             {Map::F32, {40, 12}, {160}, {8, 4}, {}, swizzle, nan}, at);
+  for (int32_t at : {0, 8, 16, 32, 64, 80, 96, -16})
+    tell("bytes of 1 dimension", {Map::U8, {96}, {}, {64}, {}, 0, false}, {at});
+  tell("steps", {Map::U32, {8, 9}, {32}, {8, 6}, {1, 2}, 0, false}, {0, -1});
+  // Windows: pixel boxes that reach outside, NaN, first pixels.
+  auto windows = [&](const char *what, bool nan, int low, int high,
+                     std::vector<int32_t> at, std::vector<int32_t> offsets) {
+    Map map{Map::F32, {8, 9, 6, 2}, {32, 288, 1728}, {}, {}, 32,
+            nan,      {low, low},   {high, high},    8,  16};
+    cases.push_back(
+        sm90::im2colCase(what, map, std::move(at), std::move(offsets)));
+  };
+  windows("windows inside", false, 0, -2, {0, 0, 0, 0}, {0, 0});
+  windows("windows inside, moved", false, 0, -2, {0, 3, 2, 1}, {2, 1});
+  windows("windows, NaN", true, 0, -2, {0, 0, 0, 0}, {0, 0});
+  windows("windows, NaN, moved", true, 0, -2, {0, 0, 0, 0}, {2, 1});
+  windows("windows outside", false, -1, -1, {0, -1, -1, 0}, {0, 0});
+  windows("windows outside, first inside", false, -1, -1, {0, 0, 0, 0}, {1, 1});
+  windows("windows behind", false, 0, 0, {0, 0, 0, 1}, {2, 2});
+  printf("copies at places:\n");
+  tellParts(cases);
+}
+
+__global__ void roundTf32(FUSEC_TENSOR_MAP(from), u32 *out) {
+  FUSEC_SHARED_TILE(u32, s, 32);
+  FUSEC_MBARRIERS(b, 1);
+  if (tid() == 0) {
+    mbar_init(b, 0, 1);
+    mbar_init_fence();
+    mbar_arrive_expect(b, 0, 128);
+    tma_load_2d(s, 0, from, b, 0, 0, 0);
+  }
+  bar();
+  mbar_wait(b, 0, 0);
+  out[tid()] = s[tid()];
+  out[32 + tid()] = to_tf32(as_f32(out[64 + tid()]));
+}
+
+/// How the copy engine and to_tf32 round.
+static int tellTf32() {
+  const uint32_t bits[32] = {
+      0x3f800fff, 0x3f801000, 0x3f801001, 0x3f803000, 0x3f802fff, 0xbf801000,
+      0xbf803000, 0x7f7fefff, 0x7f7ff000, 0x7f7ff001, 0x7f7fffff, 0xff7fffff,
+      0xff7fefff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x7f801000,
+      0xff8fffff, 0x00000000, 0x80000000, 0x00000001, 0x00000fff, 0x00001000,
+      0x00001001, 0x00003000, 0x807fffff, 0x007ff000, 0x007fefff, 0x00800000,
+      0x00801000, 0x80800fff};
+  uint32_t *data = nullptr, *out = nullptr, got[64];
+  check(cudaMalloc(&data, 128), "cudaMalloc");
+  check(cudaMalloc(&out, 384), "cudaMalloc");
+  cudaMemcpy(data, bits, 128, cudaMemcpyHostToDevice);
+  cudaMemcpy(out + 64, bits, 128, cudaMemcpyHostToDevice);
+  sm90::Map map{sm90::Map::TF32, {32, 1}, {128}, {32, 1}, {}, 0, false};
+  FusecTensorMap encoded = encode(map, data);
+  roundTf32<<<1, 32>>>(encoded, out);
+  check(cudaMemcpy(got, out, 256, cudaMemcpyDeviceToHost), "rounding to TF32");
+  printf("to TF32 by the copy engine, by to_tf32:\n");
+  for (int i = 0; i < 32; ++i)
+    printf("  %08x: %08x %08x\n", bits[i], got[i], got[32 + i]);
+  return 0;
+}
+
+int main() {
+  std::vector<sm90::Case> cases = sm90::allCases(), failed;
+  std::vector<int> codes =
+      apart(cases.size(), [&](size_t i) { return run(cases[i]) ? 0 : 1; });
+  int failures = 0;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const std::string &kernel = cases[i].kernel;
+    failures += codes[i] != 0;
+    if (codes[i] > 1)
+      printf("FAILED %s: did not run\n", cases[i].name.c_str());
+    if (codes[i] > 1 && kernel != "k_im2col_multicast" &&
+        (kernel.rfind("k_tensor", 0) == 0 || kernel.rfind("k_im2col", 0) == 0))
+      failed.push_back(cases[i]);
+  }
+  printf("%zu cases, %d failures\n", cases.size(), failures);
+  tellParts(failed);
+  tellPlaces();
+  apart(1, [](size_t) { return tellTf32(); });
   return failures != 0;
 }

@@ -27,7 +27,7 @@ using Bytes = std::vector<uint8_t>;
 
 /// A tensor map; dimensions from the innermost one.
 struct Map {
-  enum Type { U8, U32, F32, F16, BF16 } type = U32;
+  enum Type { U8, U32, F32, F16, BF16, TF32 } type = U32;
   std::vector<int64_t> dims, strides;
   std::vector<uint32_t> box, steps;
   uint32_t swizzle = 0;
@@ -164,6 +164,11 @@ inline Case gridCase() {
 
 //===-- Tensor maps -------------------------------------------------------===//
 
+/// What kernels of one tensor copy do: prefetch, load, store. The argument at
+/// kPartsArgument says which.
+enum Parts { kPrefetch = 1, kLoad = 2, kStore = 4, kAllParts = 7 };
+inline constexpr int kPartsArgument = 4;
+
 inline uint32_t swizzle(uint32_t address, uint32_t bytes) {
   uint32_t rows = bytes / 16; // 16-byte units that change places
   return rows ? address ^ (address / 128 % rows * 16) : address;
@@ -220,6 +225,7 @@ inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at) {
   c.tensor(target, map);
   c.pointer(c.out(dump));
   c.integer(int32_t(elements * size));
+  c.integer(kAllParts);
   at.resize(5);
   for (int32_t x : at)
     c.integer(x);
@@ -308,6 +314,7 @@ inline Case im2colCase(const char *name, Map map, std::vector<int32_t> at,
   auto bytes = int32_t(dump.size());
   c.pointer(c.out(dump));
   c.integer(bytes);
+  c.integer(kAllParts);
   at.resize(5);
   offsets.resize(3);
   for (int32_t x : at)

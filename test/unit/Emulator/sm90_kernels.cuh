@@ -161,28 +161,34 @@ FUSEC_EXPORT(k_bulk)
 
 //===-- Tensor maps -------------------------------------------------------===//
 
-// A box at (c0, c1, ...) is loaded, dumped word by word, so that the swizzle
-// shows, and stored through the second map at the same place.
+// A box at (c0, c1, ...) is prefetched (where bit 0 of `parts` is set), loaded
+// and dumped word by word, so that the swizzle shows (bit 1), and stored
+// through the second map at the same place (bit 2).
 #define TENSOR_KERNEL(n, ...)                                                  \
   FUSEC_KERNEL(k_tensor##n, 32)                                                \
   (FUSEC_TENSOR_MAP(from), FUSEC_TENSOR_MAP(to), u32 * dump, i32 bytes,        \
-   i32 c0, i32 c1, i32 c2, i32 c3, i32 c4) {                                   \
+   i32 parts, i32 c0, i32 c1, i32 c2, i32 c3, i32 c4) {                        \
     FUSEC_SHARED_TILE(u32, s, 2048);                                           \
     FUSEC_MBARRIERS(b, 1);                                                     \
     if (tid() == 0) {                                                          \
       tma_prefetch_map(from);                                                  \
-      tma_prefetch_##n##d(from, __VA_ARGS__);                                  \
+      if (parts & 1)                                                           \
+        tma_prefetch_##n##d(from, __VA_ARGS__);                                \
       mbar_init(b, 0, 1);                                                      \
       mbar_init_fence();                                                       \
-      mbar_arrive_expect(b, 0, bytes);                                         \
-      tma_load_##n##d(s, 0, from, b, 0, __VA_ARGS__);                          \
+      if (parts & 2) {                                                         \
+        mbar_arrive_expect(b, 0, bytes);                                       \
+        tma_load_##n##d(s, 0, from, b, 0, __VA_ARGS__);                        \
+      }                                                                        \
     }                                                                          \
     bar();                                                                     \
-    mbar_wait(b, 0, 0);                                                        \
-    for (i32 i = tid(); i < bytes / 4; i += 32)                                \
-      st1(dump, i, lds(s, i));                                                 \
-    bar();                                                                     \
-    if (tid() == 0) {                                                          \
+    if (parts & 2) {                                                           \
+      mbar_wait(b, 0, 0);                                                      \
+      for (i32 i = tid(); i < bytes / 4; i += 32)                              \
+        st1(dump, i, lds(s, i));                                               \
+      bar();                                                                   \
+    }                                                                          \
+    if (tid() == 0 && (parts & 4)) {                                           \
       tma_store_##n##d(to, s, 0, __VA_ARGS__);                                 \
       bulk_commit();                                                           \
       bulk_wait<0>();                                                          \
@@ -201,21 +207,26 @@ TENSOR_KERNEL(5, c0, c1, c2, c3, c4)
 #define IM2COL_KERNEL(n, at, ...)                                              \
   FUSEC_KERNEL(k_im2col##n, 32)                                                \
   (FUSEC_TENSOR_MAP(from), FUSEC_TENSOR_MAP(to), u32 * dump, i32 bytes,        \
-   i32 c0, i32 c1, i32 c2, i32 c3, i32 c4, i32 o0, i32 o1, i32 o2) {           \
+   i32 parts, i32 c0, i32 c1, i32 c2, i32 c3, i32 c4, i32 o0, i32 o1,          \
+   i32 o2) {                                                                   \
     FUSEC_SHARED_TILE(u32, s, 2048);                                           \
     FUSEC_MBARRIERS(b, 1);                                                     \
     if (tid() == 0) {                                                          \
       mbar_init(b, 0, 1);                                                      \
       mbar_init_fence();                                                       \
-      mbar_arrive_expect(b, 0, bytes);                                         \
-      tma_load_im2col_##n##d(s, 0, from, b, 0, IM2COL_LIST at, __VA_ARGS__);   \
+      if (parts & 2) {                                                         \
+        mbar_arrive_expect(b, 0, bytes);                                       \
+        tma_load_im2col_##n##d(s, 0, from, b, 0, IM2COL_LIST at, __VA_ARGS__); \
+      }                                                                        \
     }                                                                          \
     bar();                                                                     \
-    mbar_wait(b, 0, 0);                                                        \
-    for (i32 i = tid(); i < bytes / 4; i += 32)                                \
-      st1(dump, i, lds(s, i));                                                 \
-    bar();                                                                     \
-    if (tid() == 0) {                                                          \
+    if (parts & 2) {                                                           \
+      mbar_wait(b, 0, 0);                                                      \
+      for (i32 i = tid(); i < bytes / 4; i += 32)                              \
+        st1(dump, i, lds(s, i));                                               \
+      bar();                                                                   \
+    }                                                                          \
+    if (tid() == 0 && (parts & 4)) {                                           \
       tma_store_im2col_##n##d(to, s, 0, IM2COL_LIST at);                       \
       bulk_commit();                                                           \
       bulk_wait<0>();                                                          \

@@ -4,8 +4,11 @@
 
     tiles.py MODEL.mlir TILE... [--fusec=fusec] [--repeat=20] [--with=FILE] [--code=A=>B]
 
-MODEL is a graph of one kernel of the Warpgroup loop. A TILE is "consumers,
-columns,stages,group,blocks,cluster,parts" as GemmWgmmaConfig has them. For each
+MODEL is a graph of one kernel of the Warpgroup loop, or a product as in
+"bf16 8192x8192x4096 nk gelu": [Bx]MxNxK, w [k, n] without nk. A TILE is
+"consumers,columns,stages,group,blocks,cluster,parts" as GemmWgmmaConfig has them,
+or "apart,columns,stagesA,stagesB,group,cluster,promoted" of GemmApartConfig. For
+each
 `fusec compile --emit=cu` is changed and compiled by nvcc; `--code` also changes
 the text (variants of the skeleton). Prints microseconds of the median launch and
 the checksum line, by which equal arithmetic is seen to give equal bits.
@@ -34,26 +37,42 @@ TIMED = """
 """
 
 
+def padded(columns):
+    return -(-columns // 64) * 64
+
+
 def changed(text, tile, repeat, code, extra):
-    consumers, columns, stages, group, blocks, cluster, parts = tile
-    threads = 128 * (consumers + 1)
-    rows = 64 * consumers
-    bytes_ = 2 if re.search(r"GemmKind::B?F16", text.split("GemmWgmmaConfig<Gemm")[-1][:40]) else 1
-    inner = 128 // bytes_
-    shared = stages * (rows + -(-columns // 64) * 64) * 128
-    numbers = [consumers, columns, stages, group, blocks, cluster]
-    numbers += [parts] if parts else []
-    text, n = re.subn(r"(= GemmWgmmaConfig<GemmKind::\w+), [^>]*>",
-                      lambda m: f"{m[1]}, {', '.join(map(str, numbers))}>", text)
+    chosen = re.findall(r"= Gemm\w+Config<GemmKind::(\w+),", text)[-1]
+    inner = 128 // (2 if chosen in ("F16", "BF16") else 4 if chosen == "TF32" else 1)
+    if tile[0] == "apart":
+        columns, stages, half, group, cluster, promoted = tile[1:]
+        name, rows, threads, blocks, shares = "GemmApartConfig", 128, 384, 1, 2
+        shared = 128 * (stages * rows + 2 * half * (padded(columns // 2) if inner == 64
+                                                  else columns // 2))
+        numbers = [columns, stages, half, group, cluster]
+        numbers += ["true"] if promoted else []
+    else:
+        consumers, columns, stages, group, blocks, cluster, parts = tile
+        name, rows, shares = "GemmWgmmaConfig", 64 * consumers, cluster
+        threads = 128 * (consumers + 1)
+        shared = stages * (rows + padded(columns)) * 128
+        numbers = [consumers, columns, stages, group, blocks, cluster]
+        numbers += [parts] if parts else []
+    text, n = re.subn(r"= Gemm(?:Wgmma|Apart)Config<(GemmKind::\w+), [^>]*>",
+                      lambda m: f"= {name}<{m[1]}, "
+                      f"{', '.join(map(str, numbers))}>", text)
     assert n == 1, "expected one kernel of the Warpgroup loop"
     text, n = re.subn(
         r"FUSEC_KERNEL_(?:CLUSTER|MIN)\((k_\w+), [^)]*\)\(",
         lambda m: f"FUSEC_KERNEL_CLUSTER({m[1]}, {threads}, {blocks}, {cluster})(",
         text)
     assert n == 1
-    boxes = iter([rows, columns // cluster])
-    text = re.sub(r"(tensorMap\([^;]*\{\d+\}, \{)%d, \d+\}" % inner,
-                  lambda m: f"{m[1]}{inner}, {next(boxes)}" + "}", text)
+    # Operands along the outer dimension come in panels.
+    outer = [re.search(f"kOrder{side} = GemmOrder::OuterContiguous", text)
+             for side in "AB"]
+    boxes = iter([64 if outer[0] else rows, 64 if outer[1] else columns // shares])
+    text = re.sub(r"(= tensorMap\([^;]*?\}, \{)%d, \d+" % inner,
+                  lambda m: f"{m[1]}{inner}, {next(boxes)}", text)
     launch = re.search(r"launch\(\(const void \*\)(k_\w+), .*?, args\);", text)
     new = (f"launch((const void *){launch[1]}, dim3({132 * blocks // cluster * cluster}, 1, 1), "
            f"{threads}, {cluster}, false, {shared}, args);")
@@ -70,6 +89,33 @@ def changed(text, tile, repeat, code, extra):
     return text
 
 
+def model(text):
+    """The graph of a product."""
+    kind, extents, *rest = text.split()
+    *batch, m, n, k = map(int, extents.split("x"))
+    element = {"f8": "f8E4M3FN"}.get(kind, kind)
+    result = "bf16" if kind == "f8" else "i32" if kind == "i8" else kind
+
+    def tensor(dtype, *shape):
+        return f"tensor<{'x'.join(map(str, (*batch, *shape)))}x{dtype}>"
+    is_turned, b = "nk" in rest, len(batch)
+    x, w = tensor(element, m, k), tensor(element, *((n, k) if is_turned else (k, n)))
+    y, row = tensor(result, m, n), f"tensor<{n}x{result}>"
+    extra = " {allowTf32 = true}" if kind == "f32" else (
+        " {graph.fast_accumulation}" if "fast" in rest else "")
+    axes = f"{list(range(b))} x {list(range(b))}"
+    lines = [f"  %p = graph.contract %x, %w batch {axes} contract [{b + 1}] x "
+             f"[{b + is_turned}]{extra} : {x}, {w} -> {y}"]
+    if "gelu" in rest:
+        lines += [f"  %b = graph.broadcast %bias [{b + 1}] : {row} -> {y}",
+                  f"  %h = graph.add %p, %b : {y}",
+                  f"  %g = graph.gelu tanh %h : {y}"]
+    bias = f", %bias: {row}" if "gelu" in rest else ""
+    name = "%g" if "gelu" in rest else "%p"
+    return (f"func.func @main(%x: {x}, %w: {w}{bias}) -> {y} {{\n"
+            + "\n".join(lines) + f"\n  return {name} : {y}\n}}\n")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -81,14 +127,17 @@ def main():
     parser.add_argument("--with", dest="extra",
                         help="text to put before the entry of the loop")
     options = parser.parse_args()
-    text = subprocess.run([options.fusec, "compile", options.model, "--quiet",
-                           "--emit=cu", "--arch=sm_90a"], check=True,
-                          capture_output=True, text=True).stdout
+    is_file = os.path.exists(options.model)
+    text = subprocess.run(
+        [options.fusec, "compile", options.model if is_file else "-", "--quiet",
+         "--emit=cu", "--arch=sm_90a"], check=True, stdout=subprocess.PIPE,
+        input=None if is_file else model(options.model), text=True).stdout
     with tempfile.TemporaryDirectory() as folder:
         def build(name):
             path = os.path.join(folder, name.replace(",", "_"))
             with open(path + ".cu", "w") as file:
-                file.write(changed(text, [int(x) for x in name.split(",")],
+                file.write(changed(text, [int(x) if x.isdigit() else x
+                                          for x in name.split(",")],
                                    options.repeat, options.code,
                                    options.extra))
             run = subprocess.run(
@@ -109,4 +158,5 @@ def main():
                   flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -22,6 +22,8 @@ struct KernelCase {
   int consumers, tileN, stages, cluster, parts;
   /// By the copy engine, or in groups by the producer's threads.
   bool boxesA, boxesB;
+  /// Slots of each half of B (gemm_apart.cuh); 0 for the others.
+  int halfStages = 0;
 
   int tileM() const { return 64 * consumers; }
   bool isWide(bool isA) const {
@@ -37,6 +39,12 @@ std::string KernelCase::text() const {
   std::string config = std::string("GemmWgmmaConfig<GemmKind::") + kind;
   for (int v : {consumers, tileN, stages, 8, 1, cluster, parts})
     config += ", " + std::to_string(v);
+  if (halfStages) {
+    config = std::string("GemmApartConfig<GemmKind::") + kind;
+    for (int v : {tileN, stages, halfStages, 8, cluster})
+      config += ", " + std::to_string(v);
+    config += parts ? ", true" : "";
+  }
   auto operand = [](bool boxes) {
     return std::string("TestOperand<f8e4m3, ") + (boxes ? "Tensor" : "Async") +
            ", AlongK, 16>";
@@ -73,6 +81,9 @@ const KernelCase kCases[] = {
     {"e5e4_small", "E5M2E4M3", 1, 64, 6, 1, 1, false, true},
     {"e5_copied", "E5M2", 2, 160, 3, 1, 1, false, false},
     {"e4_fast", "E4M3", 2, 256, 3, 2, 0, true, true},
+    {"e4_apart", "E4M3", 2, 192, 4, 1, 1, true, true, 3},
+    {"e5_apart", "E5M2", 2, 128, 6, 2, 1, true, true, 4},
+    {"e4_apart_fast", "E4M3", 2, 256, 4, 2, 0, true, true, 3},
 };
 
 /// An operand [batch, outer, k].
@@ -141,7 +152,7 @@ void Float8Skeleton::check(int m, int n, int k, int batch) {
   add(pointers[2], out.size() * 4, "out", true);
   emulator::FusecTensorMap maps[] = {
       mapOf(a, m, k, batch, c.tileM()),
-      mapOf(b, n, k, batch, c.tileN / c.cluster)};
+      mapOf(b, n, k, batch, c.tileN / (c.halfStages ? 2 : c.cluster))};
   EmulatorLaunch launch;
   launch.entry = c.name;
   launch.cluster = c.cluster;
@@ -149,7 +160,8 @@ void Float8Skeleton::check(int m, int n, int k, int batch) {
   launch.grid = {2, 1, 1};
   launch.threads = 128 * (c.consumers + 1);
   launch.dynamicSharedBytes =
-      c.stages * (c.tileM() + (c.tileN + 63) / 64 * 64) * 128;
+      c.halfStages ? 128 * (c.stages * c.tileM() + c.halfStages * c.tileN)
+                   : c.stages * (c.tileM() + (c.tileN + 63) / 64 * 64) * 128;
   void *args[] = {&pointers[0], &pointers[1], &pointers[2], &m,
                   &n,           &k,           &batch,       a.strides,
                   b.strides,    &maps[0],     &maps[1]};

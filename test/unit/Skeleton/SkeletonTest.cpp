@@ -49,6 +49,8 @@ struct KernelCase {
   int cluster = 0;
   /// The loop for few rows.
   bool few = false;
+  /// Slots of each half of B (gemm_apart.cuh); 0 for the others.
+  int halfStages = 0;
 
   std::string text() const;
   bool isWarpgroup() const { return cluster > 0 && !few; }
@@ -59,6 +61,10 @@ struct KernelCase {
     if (few)
       return warpsK *
              std::max(stages * (tileM + tileN) * 64, tileM * (tileN + 4) * 4);
+    if (halfStages)
+      return 128 *
+             (stages * tileM +
+              halfStages * (tileK == 64 ? (tileN + 127) / 128 * 128 : tileN));
     if (isWarpgroup())
       return stages * (tileM + (tileN + 63) / 64 * 64) * tileK * byteSize(type);
     return std::max<uint32_t>(stages * (tileM + tileN) * tileK * byteSize(type),
@@ -79,6 +85,13 @@ std::string KernelCase::text() const {
   std::string operands =
       fusec::name(type).str() + ", " + sideText(a) + ", " + sideText(b) + ")\n";
   std::string name = this->name;
+  if (halfStages) {
+    std::string config = "GemmApartConfig<GemmKind::" + std::string(kind);
+    for (int v : {tileN, stages, halfStages, groupM, cluster})
+      config += ", " + std::to_string(v);
+    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
+           name + ", Config_" + name + ", " + operands;
+  }
   if (isWarpgroup()) {
     std::string config = "GemmWgmmaConfig<GemmKind::" + std::string(kind);
     for (int v : {warpsM / 4, tileN, stages, groupM, 1, cluster})
@@ -151,6 +164,17 @@ const KernelCase kCases[] = {
      tensorOuter, 1, 1},
     {"wg_computed", "BF16", DType::BF16, 64, 64, 64, 4, 1, 3, 8, tensorK,
      computedOuter(1), 1, 1},
+    // Two warpgroups that each have half of the columns.
+    {"apart_kk", "F16", DType::F16, 128, 256, 64, 8, 1, 4, 8, tensorK, tensorK,
+     1, 2, false, 3},
+    {"apart_kn", "BF16", DType::BF16, 128, 320, 64, 8, 1, 4, 2, tensorK,
+     tensorOuter, 1, 2, false, 3},
+    {"apart_mn", "F16", DType::F16, 128, 128, 64, 8, 1, 3, 8, tensorOuter,
+     tensorOuter, 1, 1, false, 4},
+    {"apart_mk", "BF16", DType::BF16, 128, 64, 64, 8, 1, 4, 1, tensorOuter,
+     tensorK, 1, 1, false, 3},
+    {"apart_tf32", "TF32", DType::F32, 128, 192, 32, 8, 1, 4, 8, tensorK,
+     tensorK, 1, 2, false, 3},
     {"f16_kk", "F16", DType::F16, 32, 64, 32, 2, 2, 3, 2, asyncK, asyncK},
     {"f16_kn", "F16", DType::F16, 64, 64, 64, 2, 2, 3, 8, asyncK, asyncOuter},
     {"f16_mn", "F16", DType::F16, 64, 32, 32, 2, 1, 4, 1, asyncOuter,
@@ -294,7 +318,8 @@ struct Problem {
 
     emulator::FusecTensorMap maps[] = {
         mapOf(a, c.a, s.m, c.tileM),
-        mapOf(b, c.b, s.n, c.tileN / std::max(c.cluster, 1))};
+        mapOf(b, c.b, s.n,
+              c.tileN / (c.halfStages ? 2 : std::max(c.cluster, 1)))};
     EmulatorLaunch launch;
     launch.entry = c.name;
     launch.cluster = std::max(c.cluster, 1);

@@ -52,6 +52,7 @@ struct GemmWgmmaConfig {
   static constexpr i32 kStages = Stages;
   static constexpr i32 kGroupM = GroupM;
   static constexpr i32 kBlocks = Blocks;
+  static constexpr bool kApart = false;
   static constexpr i32 kCluster = Cluster;
   static constexpr i32 kParts = Parts;
   static constexpr i32 kLoadThreads = 128;
@@ -115,6 +116,10 @@ struct GemmWork {
     steps = k > 0 ? (k + Config::kTileK - 1) / Config::kTileK : 1;
   }
   FUSEC_METHOD i32 first() const { return cta_x() / Config::kCluster; }
+  /// Steps of all tiles of this CTA.
+  FUSEC_METHOD i32 total() const {
+    return first() < tiles ? ((tiles - 1 - first()) / stride() + 1) * steps : 0;
+  }
   FUSEC_METHOD i32 stride() const { return ncta_x() / Config::kCluster; }
   FUSEC_METHOD GemmTile tile(i32 number) const {
     GemmTile result = gemmTile<Together>(number, m, n);
@@ -315,7 +320,7 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n) {
   i32 quad = lane() & 3;
   FUSEC_UNROLL
-  for (i32 c = 0; c < Config::kTileN / 32; ++c)
+  for (i32 c = 0; c < R / 16; ++c)
     FUSEC_UNROLL
   for (i32 half = 0; half < 2; ++half) {
     Sum v[8];
@@ -420,15 +425,15 @@ FUSEC_DEVICE void gemmClear(Ring ring) {
   fence_proxy_async();
 }
 
-/// The CTA's part of the contraction; meaning as for gemm_mma. A Tensor operand
-/// has a tensor map (dimensions: the contiguous one of outer and k, the other
-/// one, then those of its box), others GemmNoMap.
-/// Launch: Config::kThreads threads, Config::kSharedBytes dynamic shared bytes,
-/// any number of clusters in x; as many as the GPU holds is best, and none if
-/// there are no results.
 template <class Config, class Holes, class MapA, class MapB>
-FUSEC_DEVICE void gemm_wgmma(const Holes &holes, const MapA &mapA,
-                             const MapB &mapB, i32 m, i32 n, i32 k, i32 batch) {
+FUSEC_DEVICE void gemmApart(const Holes &holes, const MapA &mapA,
+                            const MapB &mapB, i32 m, i32 n, i32 k, i32 batch);
+
+/// As gemm_wgmma says, by consumers that share a ring.
+template <class Config, class Holes, class MapA, class MapB>
+FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
+                               const MapB &mapB, i32 m, i32 n, i32 k,
+                               i32 batch) {
   using Element = typename Config::Element;
   using Feeds = GemmFeeds<Config, Holes>;
   FUSEC_SHARED_DYN(Element, ring);
@@ -467,6 +472,21 @@ FUSEC_DEVICE void gemm_wgmma(const Holes &holes, const MapA &mapA,
   // A block stays while others may still copy to it or give slots back.
   if constexpr (Config::kCluster > 1)
     cluster_sync();
+}
+
+/// The CTA's part of the contraction; meaning as for gemm_mma. A Tensor operand
+/// has a tensor map (dimensions: the contiguous one of outer and k, the other
+/// one, then those of its box), others GemmNoMap.
+/// Launch: Config::kThreads threads, Config::kSharedBytes dynamic shared bytes,
+/// any number of clusters in x; as many as the GPU holds is best, and none if
+/// there are no results.
+template <class Config, class Holes, class MapA, class MapB>
+FUSEC_DEVICE void gemm_wgmma(const Holes &holes, const MapA &mapA,
+                             const MapB &mapB, i32 m, i32 n, i32 k, i32 batch) {
+  if constexpr (Config::kApart)
+    gemmApart<Config>(holes, mapA, mapB, m, n, k, batch);
+  else
+    gemmTogether<Config>(holes, mapA, mapB, m, n, k, batch);
 }
 
 #endif // FUSEC_SM90

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Analysis/RowTiling.h"
+#include "RowKeeping.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -86,6 +87,14 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
         narrowest = std::min<int64_t>(narrowest, byteSize(*dtype));
   };
   llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
+  llvm::SmallPtrSet<Value, 8> inputs;
+  auto noteInput = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    std::optional<DType> dtype = graph::toDType(type.getElementType());
+    if (type.hasStaticShape() && type.getNumElements() * 2 >= points && dtype &&
+        inputs.insert(value).second)
+      result.inputBytes += byteSize(*dtype);
+  };
   llvm::DenseMap<Operation *, AffineMap> loops;
   for (const RegionStage &stage : form.stages)
     loops[stage.op] = stage.loops;
@@ -102,7 +111,10 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
     for (auto [operand, access] :
          llvm::zip(op->getOperands(), fact->space.operands)) {
       Operation *producer = operand.getDefiningOp();
-      if ((!producer || !inside.contains(producer)) && at && access.map)
+      if (producer && inside.contains(producer))
+        continue;
+      noteInput(operand);
+      if (at && access.map)
         note(access.map.compose(at), operand);
     }
   }
@@ -425,17 +437,26 @@ RowTiling Chooser::run() {
   }
   // A row that is read once may be walked; one that is read several times had
   // better stay where it is, or be read less often.
-  if (columns <= whole.columns() || countPasses(form, false) == 1)
+  bool isTested = target.rowBlockBytes &&
+                  columns * access.inputBytes > target.rowBlockBytes;
+  if ((columns <= whole.columns() && !isTested) ||
+      countPasses(form, false) == 1)
     return whole;
   if (across) {
     // Lines of 64 bytes at least.
     RowTiling resident = acrossWholeRows(vector);
-    if (resident.vector * resident.repeats <= kMaxElements &&
+    if (!isTested && resident.vector * resident.repeats <= kMaxElements &&
         resident.rows() * access.elementBytes >= 64)
       return resident;
   }
+  bool onePass = isOnePass(form, rescale);
+  if (!onePass || countPasses(form, true) > 1)
+    if (auto kept = keepRows({across, vector, rows, columns, access.inputBytes,
+                              onePass && prefersOnePass(form)},
+                             target))
+      return *kept;
   bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
-  if (!hasPairs || !isOnePass(form, rescale))
+  if (!hasPairs || !onePass)
     return whole;
   RowTiling online = make(true);
   // What is read twice comes from the L2 the second time if the rows under way
@@ -450,6 +471,13 @@ RowTiling Chooser::run() {
   online.columnsPerSplit = llvm::divideCeil(columns, uint64_t(step)) * step;
   online.onePass = true;
   return online;
+}
+
+// A maximum and a sum that is rescaled cost less than two meetings of the
+// blocks; a mean and squares cost a division for each element, so that a second
+// look at what is kept is cheaper.
+bool analysis::prefersOnePass(const RegionForm &form) {
+  return centredSums(form).empty();
 }
 
 RowTiling analysis::tileRows(const RegionForm &form, const AccessFacts &access,

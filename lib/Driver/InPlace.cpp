@@ -23,15 +23,17 @@ static bool isInjective(tile::LayoutAttr layout, ArrayRef<int64_t> shape) {
   };
   // Digits that all move and have as many places as the tile has elements.
   return moves(layout.getReg()) && moves(layout.getLane()) &&
-         moves(layout.getWarp()) &&
+         moves(layout.getWarp()) && moves(layout.getCluster()) &&
          layout.getRegisterCount() * layout.getLaneCount() *
-                 layout.getWarpCount() ==
+                 layout.getWarpCount() * layout.getClusterCount() ==
              ShapedType::getNumElements(shape);
 }
 
-/// Threads of lanes and warps beyond those of the layout repeat others.
-static bool usesAllThreads(tile::LayoutAttr layout, int64_t threads) {
-  return layout.getLaneCount() * layout.getWarpCount() == threads;
+/// Threads of lanes, warps and blocks beyond those of the layout repeat others.
+static bool usesAllThreads(tile::LayoutAttr layout, tile::KernelOp kernel) {
+  return layout.getLaneCount() * layout.getWarpCount() ==
+             int64_t(kernel.getThreads()) &&
+         layout.getClusterCount() == int64_t(kernel.getCluster().value_or(1));
 }
 
 /// The stores to `out`: one, or one in each branch of a condition, of which a
@@ -56,8 +58,7 @@ static SmallVector<tile::StoreOp, 2> exclusiveStores(Value out) {
 static bool isOwn(tile::KernelOp kernel, tile::StoreOp store) {
   auto type = cast<RankedTensorType>(store.getOffsets().getType());
   tile::LayoutAttr layout = tile::getLayout(type);
-  return isInjective(layout, type.getShape()) &&
-         usesAllThreads(layout, kernel.getThreads());
+  return isInjective(layout, type.getShape()) && usesAllThreads(layout, kernel);
 }
 
 static bool mayShare(tile::KernelOp kernel, Value in, Value out) {

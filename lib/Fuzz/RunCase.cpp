@@ -182,6 +182,15 @@ CaseReport fuzz::runCase(uint64_t seed, llvm::ArrayRef<session::Target> targets,
       placed.placement = randomPlacement(rng, *subject);
       runner.run(*subject, *bounds, placed);
     }
+    // Short rows in clusters, of which graphs of this size have none.
+    constexpr int64_t kRowBytes[] = {8, 48, 200, 1024};
+    if (target.info.maxClusterBlocks > 1 &&
+        target.kind != session::TargetKind::Host && rng.chance(1, 3)) {
+      Way clusters = ways.front();
+      clusters.options.target.rowBlockBytes =
+          kRowBytes[rng.between(0, std::size(kRowBytes) - 1)];
+      runner.run(*subject, *bounds, clusters);
+    }
   }
   return report;
 }

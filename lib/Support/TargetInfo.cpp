@@ -17,6 +17,7 @@ TargetInfo TargetInfo::h200() {
   info.computeCapability = 90;
   info.multiprocessors = 132;
   info.sharedBytesPerBlock = 227 * 1024;
+  info.maxClusterBlocks = 16;
   info.registersPerMultiprocessor = 64 * 1024;
   info.memoryBandwidth = 4.27e12;
   info.floatFlops = 60e12;

@@ -35,6 +35,9 @@ std::vector<OptionSpec> fusec::tool::compileOptionSpecs() {
           {"disable-pass", "NAME",
            "leave out an optional pass, to find out which one is at fault",
            true, passNames()},
+          {"row-block", "BYTES",
+           "keep rows that are read several times in the shared memory of\n"
+           "clusters, this much a block, wherever they are longer"},
           {"no-cache", "",
            "neither read nor write compiled kernels on disk (see\n"
            "'fusec cache --help')"}};
@@ -82,6 +85,13 @@ fusec::tool::parseCompileOptions(const Arguments &arguments,
   options.numerics =
       arguments.has("exact") ? NumericsMode::Exact : NumericsMode::Default;
   options.fuse = arguments.value("fuse", "on") == "on";
+  if (arguments.has("row-block") &&
+      (arguments.value("row-block")
+           .getAsInteger(10, options.target.rowBlockBytes) ||
+       options.target.rowBlockBytes <= 0))
+    return toolError(ExitCode::Usage,
+                     "--row-block: expected a number of bytes, found " +
+                         quoted(arguments.value("row-block")));
   for (StringRef pass : arguments.values("disable-pass"))
     options.disabledPasses.push_back(pass.str());
   return options;

@@ -14,6 +14,9 @@ std::string Way::name() const {
     text += ", unfused";
   if (options.numerics == NumericsMode::Exact)
     text += ", exact";
+  if (options.target.rowBlockBytes)
+    text += ", rows of " + std::to_string(options.target.rowBlockBytes) +
+            " bytes a block";
   for (const std::string &pass : options.disabledPasses)
     text += " without " + pass;
   if (placement)
@@ -39,6 +42,10 @@ std::vector<Way> verify::waysOf(const session::Target &target,
     o.fuse = false;
     o.numerics = NumericsMode::Exact;
   });
+  // Rows that otherwise only long ones are: clusters of up to 16 blocks.
+  constexpr int64_t kShortRow = 64;
+  if (target.kind != TargetKind::Host && options.target.maxClusterBlocks > 1)
+    add([](driver::CompileOptions &o) { o.target.rowBlockBytes = kShortRow; });
   for (const driver::OptionalPass &pass : driver::optionalPasses())
     if (target.kind != TargetKind::Host || pass.onGraphs)
       add([&](driver::CompileOptions &o) {

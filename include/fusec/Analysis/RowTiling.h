@@ -18,6 +18,8 @@ namespace fusec::analysis {
 struct AccessFacts {
   /// Bytes of the narrowest element type among values of full size.
   int64_t elementBytes = 4;
+  /// Bytes of inputs of full size at one point of the spine.
+  int64_t inputBytes = 0;
   /// Bytes read or written with consecutive addresses along the last reduced
   /// and along the last parallel spine dim.
   double reducedContiguous = 0, parallelContiguous = 0;
@@ -56,17 +58,23 @@ struct RowTiling {
   /// All reductions are made in one pass over the columns, sums of exp(x - max)
   /// by rescaling; rows that are split or walked in chunks.
   bool onePass = false;
+  /// Blocks of a cluster that hold a row together, each its part of every
+  /// chunk.
+  int64_t cluster = 1;
+  /// What a block may keep in shared memory of inputs that several passes over
+  /// the columns read: such a row is read once. 0: nothing is kept.
+  int64_t keptBytes = 0;
 
   int64_t threads() const { return 32 * columnWarps * rowWarps; }
-  /// Rows and columns that a block holds at a time. A longer row is walked in
-  /// chunks.
+  /// Rows and columns that a block, or a cluster, holds at a time. A longer row
+  /// is walked in chunks.
   int64_t rows() const { return 32 / lanes * (across ? vector : rowWarps); }
   int64_t columns() const {
-    return (across ? 1 : vector) * lanes * repeats * columnWarps;
+    return (across ? 1 : vector) * lanes * repeats * columnWarps * cluster;
   }
   /// Blocks for `count` rows.
   int64_t blocks(int64_t count) const {
-    return (count + rows() - 1) / rows() * splits;
+    return (count + rows() - 1) / rows() * splits * cluster;
   }
 };
 

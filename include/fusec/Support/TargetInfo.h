@@ -34,6 +34,11 @@ struct TargetInfo {
   double tf32TensorFlops = 0;
   /// FLOP/s of fp32 FMA on CUDA cores.
   double floatFlops = 0;
+  /// The largest cluster of blocks; 1 without clusters.
+  unsigned maxClusterBlocks = 1;
+  /// Bytes of a row that a block of a cluster keeps in its shared memory; 0:
+  /// what is best. Small for tests: short rows are then kept by clusters.
+  int64_t rowBlockBytes = 0;
   /// Time from one dependent kernel's end to the next one's work, µs.
   double launchMicroseconds = 0;
 

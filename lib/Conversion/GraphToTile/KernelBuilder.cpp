@@ -23,8 +23,9 @@ void KernelBuilder::begin(int64_t threads, ArrayRef<int64_t> grid,
                           int64_t kept) {
   builder.setInsertionPointToEnd(module.getBody());
   unsigned inputs = fusion.getInputs().size();
-  kernel = tile::KernelOp::create(builder, loc, name, threads, inputs, grid,
-                                  extents, DenseI64ArrayAttr(), IntegerAttr());
+  kernel =
+      tile::KernelOp::create(builder, loc, name, threads, inputs, grid, extents,
+                             DenseI64ArrayAttr(), IntegerAttr(), IntegerAttr());
   Block &body = kernel.getBody().emplaceBlock();
   auto addBuffer = [&](Type type) {
     Type element = RegionEmitter::storageType(

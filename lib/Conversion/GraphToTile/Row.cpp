@@ -12,6 +12,8 @@
 //    loop over chunks of the row and compute their inputs anew.
 //  * one pass (RowOnePass.cpp): looped, with all reductions in one pass; a
 //    maximum m and the sum of exp(x - m) are one state.
+//  * kept (RowCluster.cpp): looped or one pass, by a block or a cluster that
+//    keeps what it read in shared memory.
 //  * split (RowOnePass.cpp): few rows. Several blocks take a part of the
 //  columns
 //    each in one pass and store the states; the last block to finish combines
@@ -328,6 +330,8 @@ LogicalResult RowSchedule::runWhole() {
 LogicalResult RowSchedule::run() {
   if (tiling.splits > 1)
     return runSplit();
+  if (tiling.keptBytes)
+    return runKept();
   return tiling.onePass ? runOnePass() : runWhole();
 }
 

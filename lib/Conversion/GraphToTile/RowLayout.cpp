@@ -10,6 +10,9 @@ using tile::Digit;
 
 tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
                                          const analysis::RowTiling &t) {
+  SmallVector<Digit> cluster;
+  if (t.cluster > 1)
+    cluster.push_back({t.cluster, t.columns() / t.cluster, 1});
   if (t.across) {
     SmallVector<Digit> lanes = {Digit{32 / t.lanes, t.vector, 0}};
     if (t.lanes > 1)
@@ -17,7 +20,7 @@ tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
     return tile::LayoutAttr::get(
         context,
         {Digit{t.vector, 1, 0}, Digit{t.repeats, t.columnWarps * t.lanes, 1}},
-        lanes, {Digit{t.columnWarps, t.lanes, 1}});
+        lanes, {Digit{t.columnWarps, t.lanes, 1}}, cluster);
   }
   int64_t rowsPerWarp = 32 / t.lanes;
   return tile::LayoutAttr::get(
@@ -26,7 +29,8 @@ tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
        Digit{t.repeats, t.vector * t.lanes * t.columnWarps, 1}},
       {Digit{t.lanes, t.vector, 1}, Digit{rowsPerWarp, 1, 0}},
       {Digit{t.columnWarps, t.vector * t.lanes, 1},
-       Digit{t.rowWarps, rowsPerWarp, 0}});
+       Digit{t.rowWarps, rowsPerWarp, 0}},
+      cluster);
 }
 
 PartsLayout graph_to_tile::partsLayoutOf(MLIRContext *context,

@@ -67,9 +67,9 @@ SmallVector<Value> RowSchedule::identityOf(const Unit &unit) {
   return result;
 }
 
-SmallVector<Value> RowSchedule::identities() {
+SmallVector<Value> RowSchedule::identities(ArrayRef<Unit> units) {
   SmallVector<Value> result;
-  for (const Unit &unit : units())
+  for (const Unit &unit : units)
     llvm::append_range(result, identityOf(unit));
   return result;
 }
@@ -258,9 +258,9 @@ void RowSchedule::finishUnit(const Unit &unit, ValueRange state) {
   finish(*unit.sum, sum);
 }
 
-/// `states`: tiles of all units in the full carrier.
-void RowSchedule::finishAll(ValueRange states) {
-  for (const Unit &unit : units()) {
+/// `states` of `units`: tiles in the row carrier.
+void RowSchedule::finishAll(ArrayRef<Unit> units, ValueRange states) {
+  for (const Unit &unit : units) {
     size_t count = typesOf(unit).size();
     finishUnit(unit, states.take_front(count));
     states = states.drop_front(count);
@@ -271,13 +271,12 @@ void RowSchedule::finishAll(ValueRange states) {
 // One pass
 //===----------------------------------------------------------------------===//
 
-/// The states of the columns [start, end), in the row carrier. What is stored
-/// for each element is stored on the way, if `storesFull`.
-SmallVector<Value> RowSchedule::reducePart(Value start, Value end,
-                                           bool storesFull) {
+/// The states of `all` over the columns [start, end), in the row carrier. What
+/// is stored for each element is stored on the way, if `storesFull`.
+SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all, Value start,
+                                           Value end, bool storesFull) {
   kb.emitter.setCarrier(full);
-  SmallVector<Unit> all = units();
-  SmallVector<Value> inits = identities();
+  SmallVector<Value> inits = identities(all);
   scf::ForOp loop;
   {
     OpBuilder::InsertionGuard guard(kb.builder);
@@ -326,7 +325,9 @@ SmallVector<Value> RowSchedule::reducePart(Value start, Value end,
 LogicalResult RowSchedule::runOnePass() {
   kb.begin(tiling.threads(), {tiling.blocks(rows), 1, 1}, {rows / rowUnit});
   setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
-  finishAll(reducePart(kb.index(0), paddedColumns(), /*storesFull=*/false));
+  SmallVector<Unit> all = units();
+  finishAll(all, reducePart(all, kb.index(0), paddedColumns(),
+                            /*storesFull=*/false));
   storeUniform();
   if (hasFull())
     storeLooped();
@@ -367,7 +368,7 @@ SmallVector<Value> RowSchedule::loadParts(RankedTensorType carrier,
   if (parts != tiling.splits)
     mask = kb.below(carrier, part, kb.index(tiling.splits));
   Value offsets = partOffsets(carrier, part);
-  SmallVector<Value> identity = identities(), result;
+  SmallVector<Value> identity = identities(units()), result;
   unsigned i = 0;
   for (const Unit &unit : units())
     for (Type type : typesOf(unit)) {
@@ -392,7 +393,7 @@ void RowSchedule::finishParts() {
     llvm::append_range(states, reduceStates(unit, rest.take_front(count)));
     rest = rest.drop_front(count);
   }
-  finishAll(states);
+  finishAll(units(), states);
   storeUniform();
 }
 
@@ -410,7 +411,7 @@ LogicalResult RowSchedule::runSplit() {
   Value end = arith::MinSIOp::create(
       kb.builder, kb.loc, kb.addIndex(start, kb.index(tiling.columnsPerSplit)),
       paddedColumns());
-  storePart(reducePart(start, end, hasFull()));
+  storePart(reducePart(units(), start, end, hasFull()));
   Value isLast = tile::TicketOp::create(
       kb.builder, kb.loc, kb.builder.getI1Type(),
       kb.scratch(scratch.size() - 1), kb.blockId(0), tiling.splits);

@@ -71,7 +71,7 @@ private:
   llvm::SmallVector<Unit> units() const;
   static llvm::SmallVector<mlir::Type> typesOf(const Unit &unit);
   llvm::SmallVector<mlir::Value> identityOf(const Unit &unit);
-  llvm::SmallVector<mlir::Value> identities();
+  llvm::SmallVector<mlir::Value> identities(llvm::ArrayRef<Unit> units);
   llvm::SmallVector<mlir::Value> liftUnit(const Unit &unit);
   llvm::SmallVector<mlir::Value>
   accumulate(const Unit &unit, mlir::ValueRange state,
@@ -83,8 +83,9 @@ private:
   llvm::SmallVector<mlir::Value> reduceStates(const Unit &unit,
                                               mlir::ValueRange states);
   void finishUnit(const Unit &unit, mlir::ValueRange state);
-  void finishAll(mlir::ValueRange states);
-  llvm::SmallVector<mlir::Value> reducePart(mlir::Value start, mlir::Value end,
+  void finishAll(llvm::ArrayRef<Unit> units, mlir::ValueRange states);
+  llvm::SmallVector<mlir::Value> reducePart(llvm::ArrayRef<Unit> all,
+                                            mlir::Value start, mlir::Value end,
                                             bool storesFull);
   mlir::Value partOffsets(mlir::RankedTensorType carrier, mlir::Value part);
   void storePart(mlir::ValueRange states);
@@ -93,6 +94,9 @@ private:
   void finishParts();
   mlir::LogicalResult runSplit();
   mlir::LogicalResult runOnePass();
+
+  // RowCluster.cpp
+  mlir::LogicalResult runKept();
 
   /// The number of rows: in vectors where these run across rows.
   mlir::Value rowBound() { return kb.mulIndex(kb.extent(0), rowUnit); }

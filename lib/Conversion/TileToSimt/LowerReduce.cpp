@@ -6,10 +6,13 @@
 //  2. lanes combine by xor shuffles over the lane digits along the axes, so
 //     every lane ends with the same value;
 //  3. if warp digits move along the axes, one lane of each group writes to
-//     shared memory and every thread combines the warps' values in warp order.
+//     shared memory and every thread combines the warps' values in warp order;
+//  4. if digits of the cluster move along the axes, the blocks combine
+//     (LowerCluster.cpp).
 // The order depends on the layout alone: equal bits from run to run.
 //===----------------------------------------------------------------------===//
 #include "LowerReduce.h"
+#include "LowerCluster.h"
 #include "Places.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -42,6 +45,7 @@ private:
   void reduceRegisters();
   void reduceLanes();
   void reduceWarps();
+  void reduceCluster();
   Value sharedSlot(Value warp, Value laneGroup, Value reg, int64_t lanes);
   Value warpWithReducedDigits(Value reducedPlace);
 
@@ -220,14 +224,35 @@ void ReduceLowering::reduceWarps() {
     simt::BarrierOp::create(code.builder, loc);
 }
 
+void ReduceLowering::reduceCluster() {
+  combineOverCluster(
+      loc,
+      {layout, accs, keptCount,
+       [&](const Digit &digit) { return isReduced(digit); },
+       [&](ValueRange lhs, ValueRange rhs) { return combine(lhs, rhs); }},
+      code);
+}
+
 void ReduceLowering::run() {
   reduceRegisters();
   reduceLanes();
   reduceWarps();
+  if (spansCluster(op))
+    reduceCluster();
   for (auto [result, acc] : llvm::zip(op.getResults(), accs))
     code.arrays[result] = acc;
 }
 
-void fusec::tile_to_simt::lowerReduce(tile::ReduceOp op, ThreadCode &code) {
+LogicalResult fusec::tile_to_simt::lowerReduce(tile::ReduceOp op,
+                                               ThreadCode &code) {
+  if (spansCluster(op)) {
+    if (!isa<tile::KernelOp>(op->getParentOp()))
+      return op.emitOpError("over the blocks of a cluster is expected at the "
+                            "top of its kernel");
+    if (!code.rank)
+      return op.emitOpError("over the blocks of a cluster is expected in a "
+                            "kernel of clusters");
+  }
   ReduceLowering(op, code).run();
+  return success();
 }

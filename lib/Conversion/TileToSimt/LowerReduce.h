@@ -8,8 +8,9 @@
 
 namespace fusec::tile_to_simt {
 
-/// Emits `op` and makes its results arrays of `code`.
-void lowerReduce(tile::ReduceOp op, ThreadCode &code);
+/// Emits `op` and makes its results arrays of `code`. Fails with a diagnostic
+/// where the blocks of a cluster would not all come to it once.
+mlir::LogicalResult lowerReduce(tile::ReduceOp op, ThreadCode &code);
 
 } // namespace fusec::tile_to_simt
 

@@ -60,7 +60,17 @@ Value ThreadCode::coordinate(Location loc, tile::LayoutAttr layout,
                              int64_t axis, Value reg) {
   Value sum = placeCoordinate(loc, layout.getReg(), reg, axis);
   sum = add(loc, sum, placeCoordinate(loc, layout.getLane(), lane, axis));
-  return add(loc, sum, placeCoordinate(loc, layout.getWarp(), warp, axis));
+  sum = add(loc, sum, placeCoordinate(loc, layout.getWarp(), warp, axis));
+  return add(loc, sum, placeCoordinate(loc, layout.getCluster(), rank, axis));
+}
+
+/// Elements of the first register digit, then threads, then other registers.
+Value ThreadCode::slot(Location loc, tile::LayoutAttr layout, Value reg) {
+  int64_t run = layout.getReg().empty() ? 1 : layout.getReg().front().size;
+  Value thread = add(loc, mul(loc, warp, 32), lane);
+  Value group = add(loc, mul(loc, div(loc, reg, run), threads), thread);
+  Value first = mul(loc, group, run);
+  return run == 1 ? first : add(loc, first, rem(loc, reg, run));
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,6 +191,8 @@ Value ThreadCode::emit(Value tile, Value reg) {
   if (auto iota = dyn_cast<tile::IotaOp>(op))
     return coordinate(loc, tile::getLayout(iota.getType()), iota.getAxis(),
                       reg);
+  if (auto own = dyn_cast<tile::SlotOp>(op))
+    return slot(loc, tile::getLayout(own.getType()), reg);
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
     return emitBroadcast(broadcast, reg);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

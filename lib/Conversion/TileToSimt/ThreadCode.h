@@ -77,7 +77,12 @@ public:
   mlir::Value coordinate(mlir::Location loc, tile::LayoutAttr layout,
                          int64_t axis, mlir::Value reg);
 
-  /// What (lane or warp) place `place` adds to the coordinate along `axis`.
+  /// The element's place as `tile.slot` counts.
+  mlir::Value slot(mlir::Location loc, tile::LayoutAttr layout,
+                   mlir::Value reg);
+
+  /// What (lane, warp or block) place `place` adds to the coordinate along
+  /// `axis`.
   mlir::Value placeCoordinate(mlir::Location loc,
                               llvm::ArrayRef<tile::Digit> digits,
                               mlir::Value place, int64_t axis);
@@ -89,8 +94,13 @@ public:
   mlir::Value div(mlir::Location loc, mlir::Value lhs, int64_t rhs);
   mlir::Value rem(mlir::Location loc, mlir::Value lhs, int64_t rhs);
 
-  /// Thread ids, emitted once at the kernel's start by the caller.
-  mlir::Value lane, warp;
+  /// Thread ids, emitted once at the kernel's start by the caller; `rank`, the
+  /// block's place in its cluster, is null without clusters.
+  mlir::Value lane, warp, rank;
+  /// Threads of a block.
+  int64_t threads = 0;
+  /// The blocks of the cluster are known to have begun.
+  bool knowsCluster = false;
 
 private:
   tile::UniformTiles uniform;

@@ -9,6 +9,7 @@
 //     piece of code are issued before the first use.
 //===----------------------------------------------------------------------===//
 #include "fusec/Conversion/TileToSimt.h"
+#include "LowerCluster.h"
 #include "LowerReduce.h"
 #include "Places.h"
 #include "ShareWindows.h"
@@ -29,8 +30,8 @@ bool isTile(Value value) { return bool(tile::getLayout(value.getType())); }
 
 /// Lazy ops: repeated in every loop that needs them.
 bool isLazyOp(Operation *op) {
-  return isa<tile::IotaOp, tile::SplatOp, tensor::SplatOp, tile::BroadcastOp>(
-             op) ||
+  return isa<tile::IotaOp, tile::SlotOp, tile::SplatOp, tensor::SplatOp,
+             tile::BroadcastOp>(op) ||
          (isMemoryEffectFree(op) && op->getNumResults() == 1 &&
           op->getNumRegions() == 0 && op->hasTrait<OpTrait::Elementwise>()) ||
          isa<arith::ConstantOp>(op);
@@ -39,9 +40,9 @@ bool isLazyOp(Operation *op) {
 /// Cheap enough to repeat rather than to keep in registers.
 bool isCheap(Value value) {
   Operation *op = value.getDefiningOp();
-  if (isa<tile::IotaOp, tile::SplatOp, tensor::SplatOp, tile::BroadcastOp,
-          arith::ConstantOp, arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp,
-          arith::IndexCastOp, arith::IndexCastUIOp>(op))
+  if (isa<tile::IotaOp, tile::SlotOp, tile::SplatOp, tensor::SplatOp,
+          tile::BroadcastOp, arith::ConstantOp, arith::ExtFOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::IndexCastOp, arith::IndexCastUIOp>(op))
     return true;
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   return element.isIndex() || element.isInteger(1);
@@ -69,6 +70,7 @@ private:
   void assignLoopArrays(scf::ForOp loop, ValueRange values);
 
   ThreadCode code;
+  int64_t cluster = 1;
   // The single sink that a lazy value feeds; null when there are several.
   DenseMap<Value, Operation *> sinks;
   DenseMap<Value, bool> arrayness;
@@ -122,9 +124,20 @@ bool KernelLowering::needsArray(Value value) {
 static Value firstCopy(ThreadCode &code, Location loc,
                        tile::LayoutAttr layout) {
   auto replicates = [](const tile::Digit &digit) { return !digit.stride; };
-  return conjunction(
+  Value inBlock = conjunction(
       code, loc, areZero(code, loc, layout.getLane(), replicates, code.lane),
       areZero(code, loc, layout.getWarp(), replicates, code.warp));
+  if (!code.rank)
+    return inBlock;
+  // Without digits of its own every block of the cluster holds the tile.
+  if (layout.getClusterCount() == 1)
+    return conjunction(code, loc, inBlock,
+                       arith::CmpIOp::create(code.builder, loc,
+                                             arith::CmpIPredicate::eq,
+                                             code.rank, code.constant(loc, 0)));
+  return conjunction(
+      code, loc, inBlock,
+      areZero(code, loc, layout.getCluster(), replicates, code.rank));
 }
 
 /// An array of `count` copies of a uniform element.
@@ -388,7 +401,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   if (auto shift = dyn_cast<tile::ShiftOp>(op))
     return lowerShift(shift), success();
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
-    return lowerReduce(reduce, code), success();
+    return lowerReduce(reduce, code);
   if (auto ticket = dyn_cast<tile::TicketOp>(op))
     return lowerTicket(ticket), success();
   if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -400,16 +413,18 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   if (isa<tile::BarrierOp>(op))
     return simt::BarrierOp::create(code.builder, loc), success();
   if (auto alloc = dyn_cast<tile::AllocOp>(op)) {
-    code.scalars.map(
-        alloc.getResult(),
-        simt::SharedOp::create(code.builder, loc, alloc.getType()).getResult());
+    code.scalars.map(alloc.getResult(),
+                     simt::SharedOp::create(code.builder, loc, alloc.getType(),
+                                            alloc.getDynamic())
+                         .getResult());
     return success();
   }
   if (auto id = dyn_cast<tile::BlockIdOp>(op)) {
-    code.scalars.map(id.getResult(),
-                     simt::BlockIdOp::create(code.builder, loc, id.getType(),
-                                             id.getDimension())
-                         .getResult());
+    Value block = simt::BlockIdOp::create(code.builder, loc, id.getType(),
+                                          id.getDimension());
+    if (id.getDimension() == 0)
+      block = code.div(loc, block, cluster);
+    code.scalars.map(id.getResult(), block);
     return success();
   }
   if (op->getNumResults() == 1 && isTile(op->getResult(0))) {
@@ -458,16 +473,25 @@ LogicalResult KernelLowering::run(tile::KernelOp kernel,
   Type index = code.builder.getIndexType();
   code.lane = simt::LaneOp::create(code.builder, kernel.getLoc(), index);
   code.warp = simt::WarpOp::create(code.builder, kernel.getLoc(), index);
+  code.threads = kernel.getThreads();
+  cluster = kernel.getCluster().value_or(1);
+  if (cluster > 1) {
+    code.rank =
+        simt::ClusterRankOp::create(code.builder, kernel.getLoc(), index);
+    beginCluster(kernel, code);
+  }
   return lowerBlock(from);
 }
 
 FailureOr<simt::KernelOp> fusec::lowerTileKernel(tile::KernelOp kernel,
                                                  bool wideOffsets) {
   OpBuilder builder(kernel);
+  SmallVector<int64_t> grid(kernel.getGrid());
+  grid.front() *= int64_t(kernel.getCluster().value_or(1));
   auto result = simt::KernelOp::create(
       builder, kernel.getLoc(), kernel.getSymName(), kernel.getThreads(),
-      kernel.getReadOnly(), kernel.getGrid(), kernel.getExtents(), wideOffsets,
-      kernel.getScratchAttr(), kernel.getKeptAttr());
+      kernel.getReadOnly(), grid, kernel.getExtents(), wideOffsets,
+      kernel.getScratchAttr(), kernel.getKeptAttr(), kernel.getClusterAttr());
   Block &body = result.getBody().emplaceBlock();
   for (BlockArgument arg : kernel.getBody().getArguments())
     body.addArgument(arg.getType(), arg.getLoc());

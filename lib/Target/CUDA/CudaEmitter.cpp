@@ -158,11 +158,19 @@ static simt::ContractOp contractOf(simt::KernelOp kernel) {
 }
 
 uint32_t cuda::dynamicSharedBytes(simt::KernelOp kernel) {
-  simt::ContractOp contract = contractOf(kernel);
-  return contract
-             ? static_cast<uint32_t>(
-                   GemmConfig::fromNumbers(contract.getConfig()).sharedBytes())
-             : 0;
+  if (simt::ContractOp contract = contractOf(kernel))
+    return static_cast<uint32_t>(
+        GemmConfig::fromNumbers(contract.getConfig()).sharedBytes());
+  int64_t bytes = 0;
+  kernel.walk([&](simt::SharedOp shared) {
+    auto type = cast<MemRefType>(shared.getType());
+    if (shared.getDynamic())
+      bytes +=
+          llvm::alignTo(type.getNumElements() *
+                            llvm::divideCeil(type.getElementTypeBitWidth(), 8),
+                        Emitter::kArenaAlign);
+  });
+  return static_cast<uint32_t>(bytes);
 }
 
 SmallVector<Parameter> cuda::nameParameters(Emitter &emitter,
@@ -220,6 +228,11 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
     if (config.cluster > 1)
       rest += ", " + std::to_string(config.cluster);
   }
+  int64_t cluster = kernel.getCluster().value_or(1);
+  if (cluster > 1) {
+    macro = "FUSEC_KERNEL_CLUSTER(";
+    rest += ", 1, " + std::to_string(cluster);
+  }
   rest += ")(" + parameters + ") {\n" + body + "}\n";
   runtime::Kernel result = makeKernel(emitter.before, macro, rest, kernel);
   result.usesSkeleton = bool(contract);
@@ -227,6 +240,10 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
     GemmConfig config = GemmConfig::fromNumbers(contract.getConfig());
     result.usesSm90 = config.loop == GemmLoop::Warpgroup || config.cluster > 1;
     result.cluster = static_cast<uint32_t>(config.cluster);
+  }
+  if (cluster > 1) {
+    result.usesSm90 = true;
+    result.cluster = static_cast<uint32_t>(cluster);
   }
   return result;
 }

@@ -231,6 +231,13 @@ static LogicalResult emitStore(Emitter &e, simt::StoreOp store) {
 void Emitter::emitShared(simt::SharedOp shared) {
   auto type = cast<MemRefType>(shared.getType());
   std::string element = typeName(type.getElementType());
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  if (shared.getDynamic()) {
+    line() << "FUSEC_SHARED_DYN_AT(" << element << ", " << name(shared, "s")
+           << ", " << dynamicBytes << ");\n";
+    dynamicBytes += llvm::alignTo(type.getNumElements() * bytes, kArenaAlign);
+    return;
+  }
   if (arena.empty()) {
     line() << "FUSEC_SHARED(" << element << ", " << name(shared, "s") << ", "
            << type.getNumElements() << ");\n";
@@ -239,7 +246,6 @@ void Emitter::emitShared(simt::SharedOp shared) {
   line() << "FUSEC_SHARED_PTR(" << element << ") " << name(shared, "s")
          << " = shared_as<" << element << ", " << arenaBytes << ", "
          << type.getNumElements() << ">(" << arena << ");\n";
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   arenaBytes += llvm::alignTo(type.getNumElements() * bytes, kArenaAlign);
 }
 
@@ -281,6 +287,26 @@ LogicalResult Emitter::emitMemory(Operation *op) {
           [&](auto) { return define(op, "(" + indexType + ")lane()"); })
       .Case<simt::WarpOp>(
           [&](auto) { return define(op, "(" + indexType + ")warp()"); })
+      .Case<simt::ClusterRankOp>(
+          [&](auto) { return define(op, "(" + indexType + ")cluster_rank()"); })
+      .Case<simt::ClusterStoreOp>([&](simt::ClusterStoreOp store) {
+        line() << "sts_cluster(" << use(store.getBuffer()) << ", "
+               << use(store.getIndex()) << ", " << use(store.getValue()) << ", "
+               << use(store.getRank()) << ");\n";
+        return success();
+      })
+      .Case<simt::ClusterArriveOp>([&](auto) {
+        line() << "cluster_arrive_relaxed();\n";
+        return success();
+      })
+      .Case<simt::ClusterWaitOp>([&](auto) {
+        line() << "cluster_wait();\n";
+        return success();
+      })
+      .Case<simt::ClusterBarrierOp>([&](auto) {
+        line() << "cluster_sync();\n";
+        return success();
+      })
       .Case<simt::BlockIdOp>([&](simt::BlockIdOp id) {
         return define(op, "(" + indexType + ")" + blockIds[id.getDimension()]);
       })

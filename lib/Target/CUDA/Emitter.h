@@ -66,6 +66,8 @@ public:
   /// they take of it.
   std::string arena;
   int64_t arenaBytes = 0;
+  /// What dynamic arrays take of the memory that the launch asks for.
+  int64_t dynamicBytes = 0;
   /// Where arrays in an arena may start: as FUSEC_SHARED aligns its own.
   static constexpr int64_t kArenaAlign = 128;
 

@@ -44,8 +44,9 @@ bool fusec::tile::isShared(Value buffer) {
 
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<Digit> reg, ArrayRef<Digit> lane,
-                                 ArrayRef<Digit> warp) {
-  for (ArrayRef<Digit> digits : {reg, lane, warp})
+                                 ArrayRef<Digit> warp,
+                                 ArrayRef<Digit> cluster) {
+  for (ArrayRef<Digit> digits : {reg, lane, warp, cluster})
     for (const Digit &digit : digits)
       if (digit.size < 1 || digit.stride < 0 || digit.axis < 0)
         return emitError() << "digit must have size >= 1, stride >= 0 and axis "
@@ -63,9 +64,9 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LayoutAttr LayoutAttr::reduced(ArrayRef<int64_t> axes) const {
-  return LayoutAttr::get(getContext(), dropAxes(getReg(), axes),
-                         replicateAxes(getLane(), axes),
-                         replicateAxes(getWarp(), axes));
+  return LayoutAttr::get(
+      getContext(), dropAxes(getReg(), axes), replicateAxes(getLane(), axes),
+      replicateAxes(getWarp(), axes), replicateAxes(getCluster(), axes));
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,6 +95,9 @@ LogicalResult KernelOp::verify() {
       int64_t(getKept().value_or(0)) > scratch)
     return emitOpError() << "expected scratch among " << buffers
                          << " buffers, found " << scratch;
+  if (getCluster() && (*getCluster() < 1 || *getCluster() > 16))
+    return emitOpError() << "expected a cluster of 1 to 16 blocks, found "
+                         << *getCluster();
   if (getGrid().size() != 3)
     return emitOpError() << "expected three grid dimensions, found "
                          << getGrid().size();
@@ -154,8 +158,8 @@ LogicalResult ReduceOp::verify() {
     SmallVector<int64_t> shape(from.getShape());
     for (int64_t axis : getAxes()) {
       if (axis < 0 || axis >= from.getRank())
-        return emitOpError() << "axis " << axis << " is outside rank "
-                             << from.getRank();
+        return emitOpError()
+               << "axis " << axis << " is outside rank " << from.getRank();
       shape[axis] = 1;
     }
     if (to.getShape() != ArrayRef(shape) ||
@@ -174,12 +178,11 @@ LogicalResult ReduceOp::verify() {
 static LogicalResult verifyHole(ContractOp op, Region &hole, unsigned arguments,
                                 StringRef name) {
   if (hole.empty() || hole.getNumArguments() != arguments ||
-      llvm::any_of(hole.getArguments().take_front(3), [](BlockArgument arg) {
-        return !arg.getType().isIndex();
-      }))
-    return op.emitOpError() << "expected hole '" << name
-                            << "' to take three indices"
-                            << (arguments > 3 ? " and a tile" : "");
+      llvm::any_of(hole.getArguments().take_front(3),
+                   [](BlockArgument arg) { return !arg.getType().isIndex(); }))
+    return op.emitOpError()
+           << "expected hole '" << name << "' to take three indices"
+           << (arguments > 3 ? " and a tile" : "");
   return success();
 }
 

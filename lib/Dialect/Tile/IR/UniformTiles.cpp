@@ -27,7 +27,7 @@ bool UniformTiles::compute(Value tile) {
              digit.size > 1;
     });
   // Registers are mixed, or what a region yields is not looked at.
-  if (isa<BroadcastOp, ShiftOp>(op) || op->getNumRegions())
+  if (isa<BroadcastOp, ShiftOp, SlotOp>(op) || op->getNumRegions())
     return false;
   return llvm::all_of(op->getOperands(),
                       [&](Value operand) { return contains(operand); });

@@ -1,8 +1,8 @@
 //===- AxisInfo.cpp - runs of equal and consecutive elements --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "fusec/Dialect/Common/ConstantOf.h"
 #include "fusec/Dialect/Tile/Transforms/AxisInfo.h"
+#include "fusec/Dialect/Common/ConstantOf.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -120,12 +120,13 @@ AxisInfo AxisAnalysis::compute(Value value) {
   Operation *op = value.getDefiningOp();
   AxisInfo unknown = isTile ? AxisInfo() : uniform(1);
   if (!op) {
-    auto loop = dyn_cast_or_null<scf::ForOp>(value.getParentBlock()->getParentOp());
+    auto loop =
+        dyn_cast_or_null<scf::ForOp>(value.getParentBlock()->getParentOp());
     if (loop && value == loop.getInductionVar())
       return uniform(std::min(get(loop.getLowerBound()).divisibility,
                               get(loop.getStep()).divisibility));
-    if (auto contract = dyn_cast_or_null<ContractOp>(
-            value.getParentBlock()->getParentOp());
+    if (auto contract =
+            dyn_cast_or_null<ContractOp>(value.getParentBlock()->getParentOp());
         contract && !isTile)
       return uniform(contract.getDivisor(cast<BlockArgument>(value)));
     return unknown;
@@ -134,9 +135,15 @@ AxisInfo AxisAnalysis::compute(Value value) {
   AxisInfo info =
       llvm::TypeSwitch<Operation *, AxisInfo>(op)
           .Case<IotaOp>([&](IotaOp iota) {
-            return int64_t(iota.getAxis()) == axis
-                       ? AxisInfo{kAll, 1, kAll}
-                       : AxisInfo{1, kAll, 1};
+            return int64_t(iota.getAxis()) == axis ? AxisInfo{kAll, 1, kAll}
+                                                   : AxisInfo{1, kAll, 1};
+          })
+          .Case<SlotOp>([&](SlotOp slot) {
+            ArrayRef<Digit> digits = getLayout(slot.getType()).getReg();
+            int64_t run = digits.empty() || digits.front().axis != axis
+                              ? 1
+                              : digits.front().size;
+            return AxisInfo{run, 1, powerOfTwoIn(run)};
           })
           .Case<SplatOp, tensor::SplatOp>(
               [&](auto) { return uniform(operand(0).divisibility); })

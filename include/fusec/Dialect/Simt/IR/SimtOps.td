@@ -29,11 +29,13 @@ def Simt_KernelOp : Simt_Op<"kernel", [AutomaticAllocationScope, IsolatedFromAbo
   let summary = "the program of one thread";
   let description = [{
     Arguments, `grid`, `extents` and scratch as in `tile.kernel`. `wideOffsets`: offsets
-    need 64 bits; otherwise index is 32 bits wide in generated text.
+    need 64 bits; otherwise index is 32 bits wide in generated text. `cluster`: blocks
+    of a cluster; the grid and `simt.block_id` count blocks all the same.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$threads, I64Attr:$readOnly,
                        DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$extents, BoolAttr:$wideOffsets,
-                       OptionalAttr<DenseI64ArrayAttr>:$scratch, OptionalAttr<I64Attr>:$kept);
+                       OptionalAttr<DenseI64ArrayAttr>:$scratch, OptionalAttr<I64Attr>:$kept,
+                       OptionalAttr<I64Attr>:$cluster);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
 }
@@ -52,10 +54,34 @@ def Simt_BlockIdOp : Simt_Op<"block_id", [Pure]> {
   let assemblyFormat = "$dimension attr-dict `:` type($result)";
 }
 
+def Simt_ClusterRankOp : Simt_IdOp<"cluster_rank", "position of the block in its cluster">;
+
 def Simt_SharedOp : Simt_Op<"shared", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "a static array in shared memory";
+  let summary = "an array in shared memory: static, or part of what the launch asks for";
+  let arguments = (ins UnitAttr:$dynamic);
   let results = (outs Simt_Buffer:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`dynamic` $dynamic^)? attr-dict `:` type($result)";
+}
+
+def Simt_ClusterStoreOp : Simt_Op<"cluster_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes an element of the shared array of block number `rank` of the cluster";
+  let description = "Not before all blocks of the cluster have begun, and read behind a cluster barrier.";
+  let arguments = (ins AnyType:$value, Simt_Buffer:$buffer, Index:$index, Index:$rank);
+  let assemblyFormat = "$value `,` $buffer `[` $index `]` `of` $rank attr-dict `:` type($value) `,` type($buffer)";
+}
+
+// Effects of both kinds keep accesses on their side.
+def Simt_ClusterArriveOp : Simt_Op<"cluster_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the first half of a barrier of the cluster that orders no memory: the block has begun";
+  let assemblyFormat = "attr-dict";
+}
+def Simt_ClusterWaitOp : Simt_Op<"cluster_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the second half of `simt.cluster_arrive`";
+  let assemblyFormat = "attr-dict";
+}
+def Simt_ClusterBarrierOp : Simt_Op<"cluster_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the cluster meet; the shared memory of its blocks is ordered";
+  let assemblyFormat = "attr-dict";
 }
 
 def Simt_LoadOp : Simt_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {

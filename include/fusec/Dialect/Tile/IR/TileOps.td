@@ -15,9 +15,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::fusec::tile";
-  let summary = "Programs of one thread block on tiles";
+  let summary = "Programs of one thread block, or one cluster of them, on tiles";
   let description = [{
-    A `tile.kernel` is what one block of a launch does. A tile is a ranked
+    A `tile.kernel` is what one block of a launch does, or a cluster of blocks
+    together if the kernel says so. A tile is a ranked
     tensor whose encoding is a `#tile.layout`: it says which thread and register
     hold which element. arith and math ops act on tiles elementwise; `scf.for`
     carries them; the ops here load, store, index, broadcast, reduce and
@@ -28,24 +29,34 @@ def Tile_Dialect : Dialect {
 
 def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
   let mnemonic = "layout";
-  let summary = "register, lane and warp digits of a tile";
+  let summary = "register, lane, warp and cluster digits of a tile";
   let description = [{
     See Layout.h. Digits are written `size:stride:axis`, fastest first:
     `#tile.layout<reg = [8:1:0, 2:2048:0], lane = [32:8:0], warp = [8:256:0]>`
-    is 4096 elements in 16-byte vectors of 16-bit types, block-cyclic.
+    is 4096 elements in 16-byte vectors of 16-bit types, block-cyclic. Digits of
+    `cluster` are the block's place in its cluster; without them every block of
+    a cluster holds the same.
   }];
   let parameters = (ins
     OptionalArrayRefParameter<"Digit">:$reg,
     OptionalArrayRefParameter<"Digit">:$lane,
-    OptionalArrayRefParameter<"Digit">:$warp);
+    OptionalArrayRefParameter<"Digit">:$warp,
+    OptionalArrayRefParameter<"Digit">:$cluster);
   let assemblyFormat = [{`<` `reg` `=` `[` (`]`) : ($reg^ `]`)? `,` `lane` `=` `[` (`]`) : ($lane^ `]`)?
-    `,` `warp` `=` `[` (`]`) : ($warp^ `]`)? `>`}];
+    `,` `warp` `=` `[` (`]`) : ($warp^ `]`)? (`,` `cluster` `=` `[` $cluster^ `]`)? `>`}];
+  let builders = [
+    AttrBuilder<(ins "::llvm::ArrayRef<Digit>":$reg, "::llvm::ArrayRef<Digit>":$lane,
+                     "::llvm::ArrayRef<Digit>":$warp), [{
+      return $_get($_ctxt, reg, lane, warp, ::llvm::ArrayRef<Digit>());
+    }]>];
   let extraClassDeclaration = [{
     /// Elements each thread holds.
     int64_t getRegisterCount() const { return placeCount(getReg()); }
     /// Lanes (a power of two up to 32) and warps that hold elements.
     int64_t getLaneCount() const { return placeCount(getLane()); }
     int64_t getWarpCount() const { return placeCount(getWarp()); }
+    /// Blocks of a cluster that hold elements.
+    int64_t getClusterCount() const { return placeCount(getCluster()); }
     /// The layout of the tile reduced along `axes` (kept with size 1):
     /// registers drop the axes, lanes and warps replicate along them.
     LayoutAttr reduced(::llvm::ArrayRef<int64_t> axes) const;
@@ -70,21 +81,35 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, NoTerminator, 
     to the launch, not to the program: two kernels that differ only there are
     one text. Shared memory comes from `tile.alloc`. `scratch` gives the
     elements of each scratch buffer; the last `kept` of them are zero at the
-    first launch and keep their contents between launches.
+    first launch and keep their contents between launches. `cluster`: that many
+    blocks, neighbours along x, run the program together; `grid` and
+    `tile.block_id` then count clusters.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$threads, I64Attr:$readOnly,
                        DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$extents,
-                       OptionalAttr<DenseI64ArrayAttr>:$scratch, OptionalAttr<I64Attr>:$kept);
+                       OptionalAttr<DenseI64ArrayAttr>:$scratch, OptionalAttr<I64Attr>:$kept,
+                       OptionalAttr<I64Attr>:$cluster);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
 
 def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
-  let summary = "position of the block in the grid along dimension 0, 1 or 2";
+  let summary = "position of the block, or of its cluster, in the grid along dimension 0, 1 or 2";
   let arguments = (ins I64Attr:$dimension);
   let results = (outs Index:$result);
   let assemblyFormat = "$dimension attr-dict `:` type($result)";
+}
+
+def Tile_SlotOp : Tile_Op<"slot", [Pure]> {
+  let summary = "a place of its own in the block for every element that a thread of it holds";
+  let description = [{
+    Counts from 0. The elements of the first register digit are neighbours, then
+    come the threads, then the other registers: what a thread keeps there in
+    shared memory is written and read in vectors, without a barrier.
+  }];
+  let results = (outs Tile_IndexTile:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
@@ -157,7 +182,9 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SameVariadicOperandSize, SingleBloc
   let description = [{
     The region combines two states (one scalar per operand each) and ends in
     `tile.yield`. It must be associative up to rounding and commutative. The
-    order is fixed by the layout: registers, then lanes, then warps.
+    order is fixed by the layout: registers, then lanes, then warps, then the
+    blocks of the cluster. A reduction over these stands at the top of the
+    kernel, where all of them come once.
   }];
   let arguments = (ins Variadic<Tile_Tile>:$operands, DenseI64ArrayAttr:$axes);
   let results = (outs Variadic<Tile_Tile>:$results);
@@ -174,8 +201,10 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["ReduceOp", 
 
 def Tile_AllocOp : Tile_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "a buffer in the block's shared memory, for the whole kernel";
+  let description = "`dynamic`: of the memory that a launch asks for, which may be more than 48 KB.";
+  let arguments = (ins UnitAttr:$dynamic);
   let results = (outs Tile_Buffer:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`dynamic` $dynamic^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

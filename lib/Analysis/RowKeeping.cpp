@@ -1,0 +1,105 @@
+//===- RowKeeping.cpp - rows that clusters keep ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks load, meet and store in turn, so a multiprocessor needs several whose
+// phases overlap: three of 64 KB beside each other in its 227 KB. More blocks a
+// row make each smaller, and the meeting dearer.
+//===----------------------------------------------------------------------===//
+#include "RowKeeping.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace fusec;
+using namespace fusec::analysis;
+
+/// Of a row in a block, where clusters are large enough for it.
+static constexpr int64_t kWantedBytes = 72 * 1024;
+/// What exchanges take beside it.
+static constexpr int64_t kExchangeBytes = 28 * 1024;
+/// Bytes that a thread loads together.
+static constexpr int64_t kThreadBytes = 64;
+/// Elements of a thread in an iteration.
+static constexpr int64_t kMaxElements = 32;
+static constexpr int64_t kMaxUnroll = 16;
+/// A block works on this much at least, where rows alone do not fill the
+/// machine.
+static constexpr int64_t kLeastBytes = 8 * 1024;
+/// Of neighbouring rows, where memory is contiguous across them: more make
+/// clusters larger.
+static constexpr int64_t kLineBytes = 128;
+
+static int64_t ceilDiv(int64_t a, int64_t b) {
+  return llvm::divideCeil(uint64_t(a), uint64_t(b));
+}
+
+/// Blocks for rows of `bytes` together; 0 if there are not enough.
+static int64_t blocksFor(int64_t bytes, int64_t groups,
+                         const TargetInfo &target) {
+  int64_t wanted = target.rowBlockBytes ? target.rowBlockBytes : kWantedBytes;
+  int64_t most = target.maxClusterBlocks, blocks = 1;
+  while (blocks < most && ceilDiv(bytes, blocks) > wanted)
+    blocks *= 2;
+  if (ceilDiv(bytes, blocks) > target.sharedBytesPerBlock - kExchangeBytes)
+    return 0;
+  while (!target.rowBlockBytes && blocks < most &&
+         groups * blocks * 2 <= int64_t(target.multiprocessors) &&
+         bytes / (blocks * 2) >= kLeastBytes)
+    blocks *= 2;
+  return blocks;
+}
+
+/// Warps of a block along `columns`, of which a warp takes `span` at a time.
+static int64_t warpsFor(int64_t bytes, int64_t columns, int64_t span) {
+  int64_t warps = bytes > 160 * 1024 ? 32 : bytes > 96 * 1024 ? 16 : 8;
+  while (warps > 1 && span * warps / 2 >= columns)
+    warps /= 2;
+  return warps;
+}
+
+/// Chunks of an iteration: as many loads as are on their way together, and
+/// fewer where the last iteration would be mostly empty.
+static int64_t unrollFor(int64_t chunks, int64_t bytes, int64_t elements) {
+  int64_t most = std::clamp<int64_t>(
+      std::min(kThreadBytes / bytes, kMaxElements / elements), 1, kMaxUnroll);
+  if (chunks <= most)
+    return chunks;
+  int64_t best = most;
+  for (int64_t unroll = most; 2 * unroll >= most; --unroll)
+    if (ceilDiv(chunks, unroll) * unroll < ceilDiv(chunks, best) * best)
+      best = unroll;
+  return best;
+}
+
+std::optional<RowTiling> analysis::keepRows(const LongRows &rows,
+                                            const TargetInfo &target) {
+  if (target.maxClusterBlocks <= 1 || !rows.bytes)
+    return std::nullopt;
+  RowTiling result;
+  result.across = rows.across;
+  result.onePass = rows.onePass;
+  result.lanes = rows.across ? 1 : 32;
+  result.vector = rows.vector;
+  int64_t bytes = 0;
+  auto fit = [&] {
+    bytes = result.rows() * rows.columns * rows.bytes;
+    result.cluster =
+        blocksFor(bytes, ceilDiv(rows.rows, result.rows()), target);
+    return result.cluster != 0;
+  };
+  while (rows.across && result.vector > 1 &&
+         result.rows() * rows.bytes >= 2 * kLineBytes)
+    result.vector /= 2;
+  while (!fit() && rows.across && result.vector > 1)
+    result.vector /= 2;
+  if (!result.cluster)
+    return std::nullopt;
+  int64_t columns = ceilDiv(rows.columns, result.cluster);
+  int64_t span = rows.across ? 1 : result.vector * 32;
+  result.columnWarps = warpsFor(bytes / result.cluster, columns, span);
+  int64_t chunks = ceilDiv(columns, span * result.columnWarps);
+  result.unroll = unrollFor(chunks, result.vector * rows.bytes, result.vector);
+  result.columnsPerSplit =
+      ceilDiv(rows.columns, result.columns() * result.unroll) *
+      result.columns() * result.unroll;
+  result.keptBytes = target.sharedBytesPerBlock - kExchangeBytes;
+  return result;
+}

@@ -226,7 +226,7 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
   double rows = pointCount(form.parallel), columns = pointCount(form.reduced);
   if (!rows || !columns)
     return;
-  if (columns > double(tiling.columns()))
+  if (columns > double(tiling.columns()) && !tiling.keptBytes)
     cost.readBytes *= countPasses(form, tiling.onePass);
   double bytes = cost.readBytes + cost.writtenBytes;
   double blocks = double(tiling.blocks(int64_t(rows)));
@@ -236,6 +236,9 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
   // The blocks of a split row meet once: a round trip to memory.
   if (tiling.splits > 1)
     cost.launchTime += 1;
+  // Those of a cluster meet through each other's shared memory.
+  if (tiling.cluster > 1)
+    cost.launchTime += 0.5;
 }
 
 /// What a step of a chain takes beside its work, us: a barrier of the cluster,

@@ -95,8 +95,14 @@ std::optional<RowTiling> analysis::keepRows(const LongRows &rows,
   int64_t columns = ceilDiv(rows.columns, result.cluster);
   int64_t span = rows.across ? 1 : result.vector * 32;
   result.columnWarps = warpsFor(bytes / result.cluster, columns, span);
+  // Short rows, for tests, are walked in several iterations, too.
+  bool isShort = target.rowBlockBytes && target.rowBlockBytes < kLeastBytes;
+  if (isShort)
+    result.columnWarps = std::min<int64_t>(result.columnWarps, 2);
   int64_t chunks = ceilDiv(columns, span * result.columnWarps);
   result.unroll = unrollFor(chunks, result.vector * rows.bytes, result.vector);
+  if (isShort)
+    result.unroll = std::min<int64_t>(result.unroll, 2);
   result.columnsPerSplit =
       ceilDiv(rows.columns, result.columns() * result.unroll) *
       result.columns() * result.unroll;

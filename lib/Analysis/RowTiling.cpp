@@ -485,3 +485,28 @@ RowTiling analysis::tileRows(const RegionForm &form, const AccessFacts &access,
                              const TilingOptions &options) {
   return Chooser(form, access, target, options).run();
 }
+
+std::string analysis::describeRows(const RegionForm &form, FactTable &facts,
+                                   const TargetInfo &target) {
+  if (form.kind != KernelKind::Row ||
+      llvm::any_of(form.spine(), ShapedType::isDynamic))
+    return {};
+  RowTiling tiling = tileRows(form, accessFacts(facts, form), target);
+  std::string rows =
+      "rows of " + std::to_string(product(form.reduced)) + " elements: ";
+  auto blocks = [](const char *what, int64_t count) {
+    return std::string(what) + " of " + std::to_string(count) + " blocks";
+  };
+  if (tiling.splits > 1)
+    return rows + blocks("parts", tiling.splits) + ", the last combines";
+  if (tiling.keptBytes)
+    return rows +
+           (tiling.cluster > 1 ? blocks("kept by clusters", tiling.cluster)
+                               : "kept by a block") +
+           ", read once";
+  if (product(form.reduced) <= tiling.columns())
+    return {};
+  unsigned passes = countPasses(form, tiling.onePass);
+  return rows + "walked in " + std::to_string(passes) +
+         (passes == 1 ? " pass" : " passes");
+}

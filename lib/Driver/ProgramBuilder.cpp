@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "ProgramBuilder.h"
 #include "fusec/Analysis/IndexingMaps.h"
+#include "fusec/Analysis/RowTiling.h"
 #include "fusec/Reference/Attributes.h"
 
 #include <cmath>
@@ -292,6 +293,7 @@ KernelSummary driver::summarize(graph::FusionOp fusion,
       summary.ops.push_back(op->getName().getStringRef().str());
       summary.places.push_back(placeOf(op));
     }
+  summary.schedule = analysis::describeRows(form, facts, target);
   summary.inputs = fusion.getNumOperands();
   summary.outputs = fusion.getNumResults();
   summary.cost = analysis::CostModel(target).estimate(facts, form);

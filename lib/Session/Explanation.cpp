@@ -72,6 +72,7 @@ static KernelEntry entryOf(const driver::KernelSummary &summary,
   KernelEntry entry;
   entry.entry = program.kernels[summary.kernel].entry;
   entry.kind = analysis::name(summary.kind).str();
+  entry.schedule = summary.schedule;
   for (auto [op, place] : llvm::zip(summary.ops, summary.places))
     entry.ops.push_back({shortName(op), place});
   entry.numOps = entry.ops.size();

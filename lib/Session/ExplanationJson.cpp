@@ -69,6 +69,8 @@ static Object kernelJson(const KernelEntry &kernel) {
                 {"floor_us", kernel.floorMicroseconds},
                 {"predicted_us", kernel.predictedMicroseconds},
                 {"code", nullptr}};
+  if (!kernel.schedule.empty())
+    object["schedule"] = kernel.schedule;
   if (!kernel.split.empty())
     object["split"] = jsonText(kernel.split);
   if (!kernel.parts.empty())

@@ -48,6 +48,8 @@ static void printKernel(llvm::raw_ostream &os, size_t index,
     os << "    -         -      -      -";
   }
   os << "  " << opList(kernel.ops) << '\n';
+  if (!kernel.schedule.empty())
+    os << "       " << kernel.schedule << '\n';
   if (!kernel.split.empty())
     os << "       by itself: " << kernel.split << '\n';
   if (!kernel.parts.empty())

@@ -89,6 +89,11 @@ struct TilingOptions {
 RowTiling tileRows(const RegionForm &form, const AccessFacts &access,
                    const TargetInfo &target, const TilingOptions &options = {});
 
+/// Who holds the rows of a Row region, for people; empty for other regions and
+/// for rows that stay in the registers of a block.
+std::string describeRows(const RegionForm &form, FactTable &facts,
+                         const TargetInfo &target);
+
 /// A sum of exp(x - m) beside the maximum m of the same x over the same axes:
 /// with the pair as its state, (m, s), one pass makes both. Where a new maximum
 /// comes, the sum so far is multiplied by exp(old - new).

@@ -58,6 +58,8 @@ struct KernelSummary {
   unsigned parts = 0;
   /// Ops of the region, and for each where the graph file has it.
   std::vector<std::string> ops, places;
+  /// Who holds a row, where that is more than the registers of a block.
+  std::string schedule;
   unsigned inputs = 0, outputs = 0;
   /// Bytes of inputs and outputs of one launch, each counted once.
   int64_t bytes = 0;

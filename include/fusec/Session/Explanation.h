@@ -38,6 +38,8 @@ struct KernelEntry {
   /// "kernel3"; equal kernels share one.
   std::string entry;
   std::string kind;
+  /// Who holds a row, where that is more than the registers of a block.
+  std::string schedule;
   std::vector<OpEntry> ops;
   /// That of the plan, where the names are not known.
   size_t numOps = 0;

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs of rows that several passes read, one file each.
+
+    python3 row_cluster.py FOLDER
+"""
+import os
+import sys
+
+
+def tensor(shape, dtype):
+    return "tensor<" + "".join(f"{size}x" for size in shape) + f"{dtype}>"
+
+
+def softmax(shape, axis, dtype):
+    t = tensor(shape, dtype)
+    return (f"func.func @main(%x: {t}) -> {t} {{\n"
+            f"  %y = graph.softmax %x [{axis}] : {t}\n  return %y : {t}\n}}\n")
+
+
+def centred(shape, axes, dtype):
+    """(x - mean) / deviation, in f32."""
+    kept = [i for i in range(len(shape)) if i not in axes]
+    row = [shape[i] for i in kept]
+    count = 1
+    for axis in axes:
+        count *= shape[axis]
+    narrow, wide = tensor(shape, dtype), tensor(shape, "f32")
+    one = tensor(row, "f32")
+    return f"""func.func @main(%x: {narrow}) -> ({narrow}, {one}) {{
+  %w = graph.cast %x : {narrow} -> {wide}
+  %n = graph.constant dense<{count}.0> : {one}
+  %s = graph.reduce sum %w {axes} : {wide} -> {one}
+  %m = graph.div %s, %n : {one}
+  %mb = graph.broadcast %m {kept} : {one} -> {wide}
+  %d = graph.sub %w, %mb : {wide}
+  %q = graph.mul %d, %d : {wide}
+  %v = graph.reduce sum %q {axes} : {wide} -> {one}
+  %va = graph.div %v, %n : {one}
+  %eps = graph.constant dense<1.0e-05> : {one}
+  %ve = graph.add %va, %eps : {one}
+  %r = graph.rsqrt %ve : {one}
+  %rb = graph.broadcast %r {kept} : {one} -> {wide}
+  %y = graph.mul %d, %rb : {wide}
+  %o = graph.cast %y : {wide} -> {narrow}
+  return %o, %va : {narrow}, {one}
+}}
+"""
+
+
+def farthest(shape, dtype):
+    """Distances to the largest of a row of integers, and its place."""
+    t, place = tensor(shape, dtype), tensor(shape[:1], "i64")
+    row = tensor(shape[:1], dtype)
+    return f"""func.func @main(%x: {t}) -> ({t}, {place}) {{
+  %m = graph.reduce max %x [1] : {t} -> {row}
+  %b = graph.broadcast %m [0] : {row} -> {t}
+  %d = graph.sub %b, %x : {t}
+  %i = graph.arg_reduce max %x dimension = 1 : {t} -> {place}
+  return %d, %i : {t}, {place}
+}}
+"""
+
+
+GRAPHS = {
+    "softmax-bf16": softmax([5, 997], 1, "bf16"),
+    "softmax-f16-vectors": softmax([3, 2048], 1, "f16"),
+    "softmax-f64": softmax([2, 129], 1, "f64"),
+    "softmax-f8": softmax([2, 77], 1, "f8E4M3FN"),
+    "softmax-middle": softmax([2, 61, 24], 1, "f32"),
+    "softmax-first": softmax([200, 16], 0, "bf16"),
+    "softmax-no-rows": softmax([0, 97], 1, "f32"),
+    "softmax-three": softmax([4, 3], 1, "f64"),
+    "norm-f32": centred([3, 1021], [1], "f32"),
+    "norm-bf16": centred([2, 640], [1], "bf16"),
+    "norm-groups": centred([2, 31, 4, 10], [1, 3], "bf16"),
+    "norm-batch": centred([7, 9, 13], [0, 2], "f16"),
+    "farthest-i32": farthest([3, 301], "i32"),
+    "farthest-i64": farthest([2, 33], "i64"),
+    "farthest-u8": farthest([3, 257], "ui8"),
+    "farthest-f32": farthest([2, 100], "f32"),
+}
+
+os.makedirs(sys.argv[1], exist_ok=True)
+for name, text in GRAPHS.items():
+    with open(os.path.join(sys.argv[1], name + ".mlir"), "w") as file:
+        file.write(text)

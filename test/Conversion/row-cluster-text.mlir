@@ -1,0 +1,50 @@
+// A row of 128 KB is read once, by a cluster of two blocks that keep it in
+// shared memory; the pair of maximum and sum ends over the cluster with one
+// barrier. Targets without clusters read it twice. Short rows take clusters if
+// told to.
+// RUN: fusec compile %s --emit=cuda --quiet | FileCheck %s
+// RUN: fusec compile %s --emit=cuda --quiet --exact | FileCheck %s --check-prefix=EXACT
+// RUN: fusec compile %s --emit=cuda --quiet --arch=sm_80 | FileCheck %s --check-prefix=SM80
+// RUN: fusec compile %s --emit=cuda --quiet --row-block=10000 | FileCheck %s --check-prefix=SMALL
+// RUN: fusec explain %s | FileCheck %s --check-prefix=WHY
+// RUN: not fusec compile %s --emit=cuda --row-block=x 2>&1 | FileCheck %s --check-prefix=USAGE
+
+// CHECK-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 1, 2)(
+// CHECK: cluster_arrive_relaxed();
+// CHECK: FUSEC_SHARED_DYN_AT(bf16, {{.*}}, 0);
+// CHECK-COUNT-4: ld<8>(
+// CHECK-NOT: ld
+// CHECK-COUNT-4: sts<8>(
+// CHECK: cluster_wait();
+// CHECK-COUNT-2: sts_cluster(
+// CHECK: cluster_sync();
+// CHECK-NOT: ld<
+// CHECK-COUNT-4: lds<8>(
+// CHECK-NOT: {{ }}ld<
+// CHECK-COUNT-4: stm<8>(
+// CHECK-NOT: cluster
+// CHECK-NOT: FUSEC_KERNEL
+
+// Where every op rounds, the maximum is known before the sum begins.
+// EXACT-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 1, 2)(
+// EXACT-COUNT-4: {{ }}ld<8>(
+// EXACT: cluster_sync();
+// EXACT-NOT: {{ }}ld<
+// EXACT: cluster_sync();
+// EXACT-NOT: {{ }}ld<
+// EXACT-NOT: FUSEC_KERNEL
+
+// SM80-NOT: cluster
+// SM80: FUSEC_KERNEL(
+// SM80-NOT: cluster
+
+// SMALL: FUSEC_KERNEL_CLUSTER({{.*}}, 16)(
+
+// WHY: row
+// WHY-NEXT: rows of 65536 elements: kept by clusters of 2 blocks, read once
+
+// USAGE: --row-block: expected a number of bytes, found 'x'
+func.func @main(%x: tensor<512x65536xbf16>) -> tensor<512x65536xbf16> {
+  %y = graph.softmax %x [1] : tensor<512x65536xbf16>
+  return %y : tensor<512x65536xbf16>
+}

@@ -9,7 +9,7 @@
 // RUN: fusec explain %s | FileCheck %s --check-prefix=WHY
 // RUN: not fusec compile %s --emit=cuda --row-block=x 2>&1 | FileCheck %s --check-prefix=USAGE
 
-// CHECK-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 1, 2)(
+// CHECK-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 3, 2)(
 // CHECK: cluster_arrive_relaxed();
 // CHECK: FUSEC_SHARED_DYN_AT(bf16, {{.*}}, 0);
 // CHECK-COUNT-4: ld<8>(
@@ -26,7 +26,7 @@
 // CHECK-NOT: FUSEC_KERNEL
 
 // Where every op rounds, the maximum is known before the sum begins.
-// EXACT-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 1, 2)(
+// EXACT-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 3, 2)(
 // EXACT-COUNT-4: {{ }}ld<8>(
 // EXACT: cluster_sync();
 // EXACT-NOT: {{ }}ld<

@@ -205,6 +205,16 @@ runtime::Kernel cuda::makeKernel(StringRef before, StringRef macro,
   return result;
 }
 
+/// Blocks that a multiprocessor with clusters holds of a kernel that asks for
+/// `shared` bytes, where each thread may have 64 registers: those of its data
+/// are not to stand in the way of a block whose memory would fit.
+static int64_t blocksThatFit(int64_t threads, int64_t shared) {
+  constexpr int64_t kBytes = 228 * 1024, kReserved = 2048;
+  constexpr int64_t kRegisters = 64 * 1024, kPerThread = 64;
+  return std::max<int64_t>(1, std::min(kBytes / (shared + kReserved),
+                                       kRegisters / (threads * kPerThread)));
+}
+
 FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
   std::string parameters, body;
   llvm::raw_string_ostream os(body);
@@ -229,9 +239,17 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
       rest += ", " + std::to_string(config.cluster);
   }
   int64_t cluster = kernel.getCluster().value_or(1);
-  if (cluster > 1) {
-    macro = "FUSEC_KERNEL_CLUSTER(";
-    rest += ", 1, " + std::to_string(cluster);
+  // Less than this are states of a reduction.
+  constexpr int64_t kKeptBytes = 16 * 1024;
+  int64_t shared = contract ? 0 : dynamicSharedBytes(kernel);
+  if (cluster > 1 || shared >= kKeptBytes) {
+    macro = cluster > 1 ? "FUSEC_KERNEL_CLUSTER(" : "FUSEC_KERNEL_MIN(";
+    rest +=
+        ", " + std::to_string(shared < kKeptBytes
+                                  ? 1
+                                  : blocksThatFit(kernel.getThreads(), shared));
+    if (cluster > 1)
+      rest += ", " + std::to_string(cluster);
   }
   rest += ")(" + parameters + ") {\n" + body + "}\n";
   runtime::Kernel result = makeKernel(emitter.before, macro, rest, kernel);

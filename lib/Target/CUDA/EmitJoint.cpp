@@ -62,7 +62,8 @@ FailureOr<Body> JointEmitter::emitBody(simt::KernelOp kernel) {
     if (auto id = dyn_cast<simt::BlockIdOp>(op))
       body.usesGrid |= id.getDimension() > 0;
     hasShared |= isa<simt::SharedOp>(op);
-    if (!isa<simt::ContractOp>(op))
+    auto shared = dyn_cast<simt::SharedOp>(op);
+    if (!isa<simt::ContractOp>(op) && !(shared && shared.getDynamic()))
       return WalkResult::advance();
     op->emitOpError("cannot share a launch");
     return WalkResult::interrupt();

@@ -533,6 +533,10 @@ FUSEC_DEVICE T from_f32(f32 x) {
   return fusec_detail::Encode<T>::get(x, false);
 }
 template <class T>
+FUSEC_DEVICE f32 rounded(f32 x) {
+  return to_f32(from_f32<T>(x));
+}
+template <class T>
 FUSEC_DEVICE T from_f32_sat(f32 x) {
   return fusec_detail::Encode<T>::get(x, true);
 }

@@ -99,6 +99,17 @@ static Value unclamped(arith::TruncFOp trunc) {
   return low.getLhs();
 }
 
+/// Whether `value` is an f32 that is rounded to bf16 for nothing but to be
+/// widened again.
+static bool isRoundedOnly(Value value) {
+  auto trunc = value.getDefiningOp<arith::TruncFOp>();
+  return trunc && trunc.getType().isBF16() && trunc.getIn().getType().isF32() &&
+         llvm::all_of(trunc->getUsers(), [](Operation *user) {
+           return isa<arith::ExtFOp>(user) &&
+                  user->getResult(0).getType().isF32();
+         });
+}
+
 LogicalResult Emitter::emitArith(Operation *op) {
   // A 4-bit value lives in a byte whose upper half means nothing: every use
   // takes the low half, sign-extended.
@@ -218,14 +229,21 @@ LogicalResult Emitter::emitArith(Operation *op) {
       .Case<arith::SelectOp>([&](auto) {
         return define(op, arg(0) + " ? " + arg(1) + " : " + arg(2));
       })
-      .Case<arith::ExtFOp>([&](auto) {
+      .Case<arith::ExtFOp>([&](arith::ExtFOp ext) {
+        // One conversion is faster than two.
+        if (isRoundedOnly(ext.getIn()))
+          return define(
+              op, "rounded<bf16>(" +
+                      use(ext.getIn().getDefiningOp()->getOperand(0)) + ")");
         return define(op,
                       (type.isF64() ? "to_f64(" : "to_f32(") + arg(0) + ")");
       })
-      .Case<arith::TruncFOp>([&](auto) {
+      .Case<arith::TruncFOp>([&](arith::TruncFOp trunc) {
+        if (isRoundedOnly(trunc))
+          return success();
         if (fromType.isF64())
           return define(op, "from_f64<" + to + ">(" + arg(0) + ")");
-        if (Value wide = unclamped(cast<arith::TruncFOp>(op)))
+        if (Value wide = unclamped(trunc))
           return define(op, "from_f32_sat<" + to + ">(" + use(wide) + ")");
         // Of a narrow type the widening is exact: rounded once.
         bool isNarrow = fromType.getIntOrFloatBitWidth() < 32;

@@ -115,6 +115,11 @@ std::string KernelCase::text() const {
 
 constexpr Side tensorK = {Access::Tensor, Order::AlongK, 8};
 constexpr Side tensorOuter = {Access::Tensor, Order::AlongOuter, 8};
+/// In the order of accumulators: one batch of any number of blocks of 32, or
+/// so many in each.
+constexpr Side tensorEights(int blocks = 0) {
+  return {Access::Tensor, Order::AlongK, 17 + blocks};
+}
 
 const KernelCase kCases[] = {
     // Few rows: as many parts of k as warps and blocks of a cluster.
@@ -164,6 +169,12 @@ const KernelCase kCases[] = {
      tensorOuter, 1, 1},
     {"wg_computed", "BF16", DType::BF16, 64, 64, 64, 4, 1, 3, 8, tensorK,
      computedOuter(1), 1, 1},
+    {"wg_eights", "F16", DType::F16, 128, 128, 64, 8, 1, 3, 8, tensorOuter,
+     tensorEights(), 1, 2},
+    {"wg_blocks", "BF16", DType::BF16, 64, 64, 64, 4, 1, 3, 8, tensorK,
+     tensorEights(3), 1, 1},
+    {"apart_eights", "BF16", DType::BF16, 128, 192, 64, 8, 1, 3, 8, tensorK,
+     tensorEights(4), 1, 2, false, 3},
     // Two warpgroups that each have half of the columns.
     {"apart_kk", "F16", DType::F16, 128, 256, 64, 8, 1, 4, 8, tensorK, tensorK,
      1, 2, false, 3},
@@ -355,6 +366,12 @@ struct Problem {
     map.strides = {bytes * operand.strides[alongK ? 1 : 2],
                    bytes * operand.strides[0]};
     map.box = {uint32_t(128 / bytes), uint32_t(alongK ? tile : 64), 1};
+    if (side.vector > 16) {
+      map.dims = {s.k, 2, 4, 4, s.batch * outer / 32};
+      int64_t row = map.strides[0];
+      map.strides = {row, 8 * row, 2 * row, 32 * row};
+      map.box = {uint32_t(128 / bytes), 2, 4, 4, uint32_t(tile / 32)};
+    }
     map.swizzle = 128;
     map.roundsToTf32 = c.type == DType::F32;
     llvm::Error error = checkTensorMap(map, int64_t(operand.data.bytes.size()));
@@ -408,6 +425,11 @@ Shape fit(const KernelCase &c, Shape s) {
       int &extent = side.order == Order::AlongK ? s.k : *outer;
       extent = up(extent);
     }
+  if (c.b.access == Access::Tensor && c.b.vector > 16) {
+    int blocks = c.b.vector - 17;
+    s.n = blocks ? 32 * blocks : (s.n + 31) / 32 * 32;
+    s.batch = blocks ? s.batch : 1;
+  }
   return s;
 }
 

@@ -27,12 +27,15 @@ struct TestRow {
   i32 outer;
 };
 
-/// `Vector` elements a call for Computed operands; Async ones ignore it.
+/// `Vector` elements a call for Computed operands; Async ones ignore it. Tensor
+/// ones of more than 16 come in blocks of 32 rows, Vector - 17 a batch.
 template <class T, GemmAccess Access, GemmOrder Order, i32 Vector>
 struct TestOperand {
   static constexpr GemmAccess kAccess = Access;
   static constexpr GemmOrder kOrder = Order;
   static constexpr i32 kVector = Vector;
+  static constexpr i32 kBlocks =
+      Access == GemmAccess::Tensor && Vector > 16 ? Vector - 17 : -1;
   const T *p;
   TestStrides strides;
   i32 outer, k;
@@ -69,7 +72,7 @@ struct TestOperands {
   using RowB = TestRow;
 #ifdef FUSEC_SM90
   using BoxA = GemmBox<A::kOrder, 1, false, true>;
-  using BoxB = GemmBox<B::kOrder, 1, false, true>;
+  using BoxB = GemmBox<B::kOrder, 1, false, true, 0, B::kBlocks>;
 #endif
   A a;
   B b;

@@ -135,22 +135,36 @@ struct GemmNoMap {};
 /// batch / Split, where the map has these dimensions. With `Rows` its boxes
 /// have only so many rows, as there are no more; the tile's others are zeros
 /// from the start (A along k only).
-template <GemmOrder Order, i32 Split, bool HasLow, bool HasHigh, i32 Rows = 0>
+/// With `Blocks` >= 0 (B along k only) the rows of each block of 32 come in the
+/// order 0 1 8 9 16 17 24 25 2 3 ..: the columns of the accumulators that a lane
+/// has are then eight consecutive ones. The map's dimensions are k, rows of 2,
+/// 4 (8 apart), 4 (2 apart) and 32, the last going through all batches, each of
+/// `Blocks` (0 where there are none).
+template <GemmOrder Order, i32 Split, bool HasLow, bool HasHigh, i32 Rows = 0,
+          i32 Blocks = -1>
 struct GemmBox {
   static constexpr i32 kRows = Rows;
   static constexpr bool kAlongK = Order == GemmOrder::KContiguous;
+  static constexpr bool kEights = Blocks >= 0;
 
   /// To ring[at..] of this block, or of all `Copies` blocks of the cluster.
   template <i32 Copies, class Ring, class Map>
   FUSEC_DEVICE void load(Ring ring, i32 at, const Map &map,
                          FUSEC_SHARED_PTR(FusecMbarrier) full, i32 slot,
                          i32 batch, i32 outer, i32 k) {
+    constexpr u32 kMask = (1u << Copies) - 1;
     i32 c0 = kAlongK ? k : outer;
     i32 c1 = kAlongK ? outer : k;
     i32 low = batch % Split;
     i32 high = batch / Split;
-    if constexpr (Copies > 1) {
-      constexpr u32 kMask = (1u << Copies) - 1;
+    if constexpr (kEights) {
+      i32 block = high * Blocks + outer / 32;
+      if constexpr (Copies > 1)
+        tma_load_multicast_5d(ring, at, map, full, slot, kMask, c0, 0, 0, 0,
+                              block);
+      else
+        tma_load_5d(ring, at, map, full, slot, c0, 0, 0, 0, block);
+    } else if constexpr (Copies > 1) {
       if constexpr (HasLow && HasHigh)
         tma_load_multicast_4d(ring, at, map, full, slot, kMask, c0, c1, low,
                               high);
@@ -192,6 +206,7 @@ struct GemmFeed<Config, Holes, Side, Box, Tile, Copies, true> {
                                 : Box::kAlongK ? Tile
                                                : (Tile + 63) / 64 * 64;
   static constexpr i32 kBytes = kLines * 128;
+  static_assert(!Box::kEights || Tile / Copies % 32 == 0, "whole blocks");
   static_assert(Box::kRows == 0 || (Box::kAlongK && Copies == 1),
                 "short boxes are along k");
   i32 batch;
@@ -313,8 +328,29 @@ struct GemmDescriptor {
   }
 };
 
+/// Lanes of a quad exchange pairs of columns: of four blocks of 8 each had 2 of
+/// every one, and then has the 8 of one.
+template <class Sum>
+FUSEC_DEVICE void gemmExchange(Sum (&v)[8], i32 quad) {
+  FUSEC_UNROLL
+  for (i32 s = 1; s <= 2; s *= 2)
+    FUSEC_UNROLL
+  for (i32 j = 0; j < 4; ++j)
+    if ((j & s) == 0)
+      FUSEC_UNROLL
+  for (i32 e = 0; e < 2; ++e) {
+    Sum low = v[2 * j + e];
+    Sum high = v[2 * (j + s) + e];
+    bool isHigh = (quad & s) != 0;
+    Sum other = shfl_xor(isHigh ? low : high, s);
+    v[2 * j + e] = isHigh ? other : low;
+    v[2 * (j + s) + e] = isHigh ? high : other;
+  }
+}
+
 /// Hands the accumulators to the epilogue hole. Of a block of 8 columns a lane
-/// has 2 (of rows l / 4 and l / 4 + 8); four lanes exchange four blocks.
+/// has 2 (of rows l / 4 and l / 4 + 8); four lanes exchange four blocks, unless
+/// B came in the order that makes it unnecessary.
 template <class Config, class Holes, class Sum, i32 R>
 FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n) {
@@ -329,20 +365,8 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
       v[2 * j] = acc[16 * c + 4 * j + 2 * half];
       v[2 * j + 1] = acc[16 * c + 4 * j + 2 * half + 1];
     }
-    FUSEC_UNROLL
-    for (i32 s = 1; s <= 2; s *= 2)
-      FUSEC_UNROLL
-    for (i32 j = 0; j < 4; ++j)
-      if ((j & s) == 0)
-        FUSEC_UNROLL
-    for (i32 e = 0; e < 2; ++e) {
-      Sum low = v[2 * j + e];
-      Sum high = v[2 * (j + s) + e];
-      bool isHigh = (quad & s) != 0;
-      Sum other = shfl_xor(isHigh ? low : high, s);
-      v[2 * j + e] = isHigh ? other : low;
-      v[2 * (j + s) + e] = isHigh ? high : other;
-    }
+    if constexpr (!Holes::BoxB::kEights)
+      gemmExchange(v, quad);
     i32 column = tile.n0 + 32 * c + 8 * quad;
     i32 place = row + 8 * half;
     if (place < m && column < n) {

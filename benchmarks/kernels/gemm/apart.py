@@ -6,6 +6,7 @@ with warpgroups that share a ring and such that do not (gemm_apart.cuh).
     apart.py [--fusec=fusec] [--only=WORD]
 """
 import argparse
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -54,14 +55,19 @@ def main():
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tiles.py")
-    for product, tiles, code in RUNS:
-        if options.only not in product:
-            continue
+
+    def group(run):
+        product, tiles, code = run
         label = {NO_EPILOGUE: ", no epilogue", NO_LAG: ", no lag"}.get("".join(code), "")
-        print(f"## {product}{label}", flush=True)
-        subprocess.run([sys.executable, script, product, *tiles,
-                        f"--fusec={options.fusec}",
-                        *(f"--code={change}" for change in code)])
+        done = subprocess.run(
+            [sys.executable, script, product, *tiles, f"--fusec={options.fusec}",
+             *(f"--code={change}" for change in code)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return f"## {product}{label}\n{done.stdout}"
+    chosen = [run for run in RUNS if options.only in run[0]]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for text in pool.map(group, chosen):
+            print(text, end="", flush=True)
 
 
 main()

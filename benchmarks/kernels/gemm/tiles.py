@@ -21,8 +21,12 @@ import subprocess
 import sys
 import tempfile
 
+# Programs make their inputs at the same time and take the GPU in turns.
+INCLUDES = "#include <fcntl.h>\n#include <sys/file.h>\n"
 TIMED = """
   { auto timed = [&] { %s };
+    int turn = open("/tmp/fusec-tiles.lock", O_CREAT | O_RDWR, 0666);
+    flock(turn, LOCK_EX);
     float times[%d];
     cudaEvent_t begin, end; cudaEventCreate(&begin); cudaEventCreate(&end);
     for (int i = 0; i < 5; ++i) timed();
@@ -33,7 +37,8 @@ TIMED = """
     for (float &t : times) for (float *u = &t + 1; u < times + %d; ++u)
       if (*u < t) { float v = t; t = *u; *u = v; }
     std::printf("median %%.1f us, p10 %%.1f us\\n", times[%d] * 1e3,
-                times[%d] * 1e3); }
+                times[%d] * 1e3);
+    flock(turn, LOCK_UN); }
 """
 
 
@@ -106,7 +111,7 @@ def changed(text, tile, repeat, code, extra):
         a, b = change.split("=>")
         assert a in text, f"no {a!r} in the text"
         text = text.replace(a, b)
-    return text
+    return INCLUDES + text
 
 
 def model(text):
@@ -168,11 +173,13 @@ def main():
             return path, run, sum(map(int, spills))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             built = list(pool.map(build, options.tiles))
-        for name, (path, run, spills) in zip(options.tiles, built):
+            outs = list(pool.map(
+                lambda made: made[1].returncode == 0 and subprocess.run(
+                    [made[0]], capture_output=True, text=True), built))
+        for name, (path, run, spills), out in zip(options.tiles, built, outs):
             if run.returncode:
-                print(f"{name}: {run.stderr[-600:]}", file=sys.stderr)
+                print(f"{name}: {run.stderr[-600:]}")
                 continue
-            out = subprocess.run([path], capture_output=True, text=True)
             print(f"{name}: spills {spills}, "
                   f"{' | '.join((out.stdout + out.stderr).split(chr(10)))}",
                   flush=True)

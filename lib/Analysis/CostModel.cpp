@@ -8,6 +8,7 @@
 // machine has multiprocessors gets their share of the bandwidth only.
 //===----------------------------------------------------------------------===//
 #include "fusec/Analysis/CostModel.h"
+#include "fusec/Analysis/ColumnTiling.h"
 #include "fusec/Analysis/IndexingMaps.h"
 #include "fusec/Analysis/RowTiling.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -217,6 +218,9 @@ static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
 /// latency of 0.65 us.
 static constexpr double kBytesPerMicrosecond = 48 * 1024 / 0.65;
 
+/// What waiting for all blocks and starting again takes.
+static constexpr double kGridBarrierMicroseconds = 1.5;
+
 /// How the tiling of a row region adds to the time of its bytes.
 static void priceRows(CostEstimate &cost, FactTable &facts,
                       const RegionForm &form, const TargetInfo &target) {
@@ -239,6 +243,24 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
   // Those of a cluster meet through each other's shared memory.
   if (tiling.cluster > 1)
     cost.launchTime += 0.5;
+}
+
+/// The same for rows whose columns are summed, too: blocks store the states of
+/// all columns, meet at a barrier of the grid and read them again.
+static void priceColumns(CostEstimate &cost, FactTable &facts,
+                         const RegionForm &form, const TargetInfo &target) {
+  std::optional<ColumnTiling> tiling = tileColumns(facts, form);
+  if (!tiling)
+    return;
+  double blocks =
+      double(tiling->blocks(int64_t(pointCount(form.parallel)), target));
+  double states =
+      blocks * pointCount(form.reduced) * double(tiling->stateBytes);
+  double bytes = cost.readBytes + cost.writtenBytes + 2 * states;
+  double busy = std::min<double>(blocks, target.multiprocessors);
+  cost.memoryTime = std::max(bytes / target.memoryBandwidth * 1e6,
+                             bytes / (busy * kBytesPerMicrosecond));
+  cost.launchTime += kGridBarrierMicroseconds;
 }
 
 /// What a step of a chain takes beside its work, us: a barrier of the cluster,
@@ -321,6 +343,7 @@ CostEstimate CostModel::estimate(FactTable &facts,
       turnsElements(facts, form, target.computeCapability == 90))
     result.tensorTime *= kTensorEfficiency / kComputedEfficiency;
   if (form.kind == KernelKind::Row)
-    priceRows(result, facts, form, target);
+    (form.columns.empty() ? priceRows : priceColumns)(result, facts, form,
+                                                      target);
   return result;
 }

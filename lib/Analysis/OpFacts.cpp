@@ -60,6 +60,15 @@ bool analysis::haveDifferentRows(const OpFacts &a, const OpFacts &b) {
          differ(a.space.reduced, b.space.reduced);
 }
 
+bool analysis::mayCross(const OpFacts &a, const OpFacts &b) {
+  auto agree = [](ArrayRef<int64_t> x, ArrayRef<int64_t> y) {
+    std::optional<int64_t> n = numElements(x), m = numElements(y);
+    return n && m && *n == *m && *n > 1;
+  };
+  return agree(a.space.parallel, b.space.reduced) &&
+         agree(a.space.reduced, b.space.parallel);
+}
+
 static OpClass classify(const OpFacts &facts) {
   switch (facts.role) {
   case graph::FusionRole::elementwise:

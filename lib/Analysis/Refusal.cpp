@@ -16,6 +16,7 @@ llvm::StringRef fusec::analysis::name(RefusalReason reason) {
     CASE(ReductionAxesDiffer);
     CASE(IndexMixesReducedAxes);
     CASE(ReadsAnotherRow);
+    CASE(ColumnAccumulators);
     CASE(RecomputeTooCostly);
     CASE(RegisterPressure);
     CASE(OpaqueOp);
@@ -72,6 +73,10 @@ std::string Refusal::sentence() const {
     return llvm::formatv("the result of {0} is read in another row than the "
                          "one that makes it",
                          who);
+  case RefusalReason::ColumnAccumulators:
+    return llvm::formatv("{0} sums columns, and registers of one block do not "
+                         "hold the sums and rows of {1} elements",
+                         who, count);
   case RefusalReason::RecomputeTooCostly:
     return llvm::formatv("{0} would be computed {1} times over", who, count);
   case RefusalReason::RegisterPressure:
@@ -141,6 +146,8 @@ std::string Refusal::remedy() const {
     return "read the reduction's result by broadcasting along reduced axes";
   case RefusalReason::ReadsAnotherRow:
     return "move the slice, reverse or transpose before the reduction";
+  case RefusalReason::ColumnAccumulators:
+    return "none in this version: clusters do not share column sums";
   case RefusalReason::RecomputeTooCostly:
     return "store the value, or read it at fewer indices";
   case RefusalReason::RegisterPressure:

@@ -18,13 +18,18 @@ namespace fusec::analysis {
 
 class RegionBuilder {
 public:
+  /// `leading`: the reduction whose loops are the spine; null: the longest.
   RegionBuilder(FactTable &table, llvm::ArrayRef<mlir::Operation *> ops,
-                llvm::ArrayRef<mlir::Value> outputs, const RegionLimits &limits)
-      : table(table), outputs(outputs), limits(limits) {
+                llvm::ArrayRef<mlir::Value> outputs, const RegionLimits &limits,
+                const OpFacts *leading = nullptr)
+      : table(table), outputs(outputs), limits(limits), leading(leading) {
     form.ops.assign(ops.begin(), ops.end());
   }
 
   RegionVerdict run();
+  /// After `run`: a reduction across the one that led, which may lead instead;
+  /// null if there is none.
+  const OpFacts *crossing() const;
 
 private:
   struct Use {
@@ -35,6 +40,7 @@ private:
   FactTable &table;
   llvm::ArrayRef<mlir::Value> outputs;
   const RegionLimits &limits;
+  const OpFacts *leading;
   RegionForm form;
   std::optional<Refusal> refusal;
 
@@ -85,8 +91,10 @@ private:
   bool collectReads();
   bool addRead(mlir::Value value, mlir::AffineMap map);
   bool readOperands(const OpFacts *op, llvm::ArrayRef<mlir::AffineMap> maps);
+  const RegionStage *stageOf(mlir::Operation *op) const;
   bool checkStageRead(const OpFacts *op, mlir::AffineMap map);
   void assignLevels();
+  bool checkColumns();
   bool collectBoxes();
   template <typename Solver>
   double recomputation(const Solver &solver, llvm::ArrayRef<int64_t> tile);

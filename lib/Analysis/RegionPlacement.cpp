@@ -243,16 +243,25 @@ bool RegionBuilder::checkStages() {
     if (it == stageLoops.end() || !usesWholeSpine(it->second, spine))
       return refuse(differ);
     ArrayRef<AffineExpr> loops = it->second.getResults();
-    for (AffineExpr expr : loops.take_front(fact->numParallel()))
-      if (usesDimIn(expr, numParallel, spine.size()))
-        return refuse(differ);
-    for (AffineExpr expr : loops.drop_front(fact->numParallel()))
-      if (usesDimIn(expr, 0, numParallel))
-        return refuse(differ);
-    AffineMap result =
-        AffineMap::get(spine.size(), 0, loops.take_front(fact->numParallel()),
-                       it->second.getContext());
-    form.stages.push_back({fact->op, it->second, result, 0, {}});
+    auto use = [](ArrayRef<AffineExpr> exprs, unsigned first, unsigned last) {
+      return llvm::any_of(exprs, [&](AffineExpr expr) {
+        return usesDimIn(expr, first, last);
+      });
+    };
+    ArrayRef<AffineExpr> parallel = loops.take_front(fact->numParallel()),
+                         reduced = loops.drop_front(fact->numParallel());
+    AffineMap result = AffineMap::get(spine.size(), 0, parallel,
+                                      it->second.getContext());
+    RegionStage stage{fact->op, it->second, result, 0, {}};
+    if (!use(parallel, numParallel, spine.size()) &&
+        !use(reduced, 0, numParallel))
+      form.stages.push_back(std::move(stage));
+    else if (form.kind == KernelKind::Row && mayCross(*lead, *fact) &&
+             !use(parallel, 0, numParallel) &&
+             !use(reduced, numParallel, spine.size()))
+      form.columns.push_back(std::move(stage));
+    else
+      return refuse(differ);
   }
   if (form.kind == KernelKind::Contraction)
     form.stages.push_back(

@@ -5,6 +5,8 @@
 // to first, so that an op's reads are complete before its operands' are made.
 //===----------------------------------------------------------------------===//
 #include "RegionBuilder.h"
+#include "fusec/Analysis/ColumnTiling.h"
+#include "fusec/Analysis/CostModel.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -21,9 +23,16 @@ static unsigned countTerms(AffineMap map) {
   return count;
 }
 
+const RegionStage *RegionBuilder::stageOf(Operation *op) const {
+  for (const RegionStage &stage :
+       llvm::concat<const RegionStage>(form.stages, form.columns))
+    if (stage.op == op)
+      return &stage;
+  return nullptr;
+}
+
 bool RegionBuilder::checkStageRead(const OpFacts *op, AffineMap map) {
-  const RegionStage *stage = llvm::find_if(
-      form.stages, [&](const RegionStage &s) { return s.op == op->op; });
+  const RegionStage *stage = stageOf(op->op);
   if (map == stage->result)
     return true;
   bool mixes = !map || usesDimIn(map, numParallel, spine.size());
@@ -115,13 +124,50 @@ bool RegionBuilder::collectReads() {
         return false;
       continue;
     }
-    const RegionStage *stage = llvm::find_if(
-        form.stages, [&](const RegionStage &s) { return s.op == fact->op; });
+    const RegionStage *stage = stageOf(fact->op);
     if (placement.reads.empty())
       placement.reads.push_back(stage->result);
     if (!readOperands(fact, stage->loops))
       return false;
   }
   assignLevels();
-  return true;
+  return form.columns.empty() || checkColumns();
+}
+
+/// What needs a column's sum is made for each column, when all rows are done.
+bool RegionBuilder::checkColumns() {
+  auto isColumn = [&](Operation *op) {
+    auto placed = form.placements.find(op);
+    return placed != form.placements.end() &&
+           (placed->second.isColumn ||
+            llvm::any_of(form.columns, [&](const RegionStage &stage) {
+              return stage.op == op;
+            }));
+  };
+  for (const OpFacts *fact : facts) {
+    if (!fact || !form.placements.contains(fact->op))
+      continue;
+    auto producers = llvm::map_range(
+        fact->op->getOperands(), [](Value v) { return v.getDefiningOp(); });
+    if (!llvm::any_of(producers, isColumn))
+      continue;
+    if (fact->opClass != OpClass::Inlined)
+      return refuse({RefusalReason::ReductionAxesDiffer, fact->op,
+                     reducedAxes(*lead), reducedAxes(*fact)});
+    form.placements[fact->op].isColumn = true;
+  }
+  for (RegionOutput &output : form.outputs) {
+    Operation *op = output.value.getDefiningOp();
+    if (!isColumn(op))
+      continue;
+    if (!output.index || usesDimIn(output.index, 0, numParallel))
+      return refuse({RefusalReason::IndexMixesReducedAxes,
+                     form.columns.front().op});
+    output.isColumn = true;
+    output.isUniform = false;
+  }
+  if (tileColumns(table, form))
+    return true;
+  return refuse({RefusalReason::ColumnAccumulators, form.columns.front().op,
+                 {}, {}, pointCount(form.reduced)});
 }

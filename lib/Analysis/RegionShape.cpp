@@ -73,7 +73,9 @@ bool RegionBuilder::classify() {
       break;
     case OpClass::Reduction:
       // The longest one leads: a reduction over unit axes has no row to share.
-      if (!reduction || pointCount(fact->loops) > pointCount(reduction->loops))
+      if (!reduction || fact == leading ||
+          (reduction != leading &&
+           pointCount(fact->loops) > pointCount(reduction->loops)))
         reduction = fact;
       break;
     case OpClass::Window:
@@ -141,11 +143,32 @@ bool RegionBuilder::plainShortcut() {
   return true;
 }
 
+const OpFacts *RegionBuilder::crossing() const {
+  if (form.kind != KernelKind::Row)
+    return nullptr;
+  for (const OpFacts *fact : facts)
+    if (fact && fact->opClass == OpClass::Reduction && mayCross(*lead, *fact))
+      return fact;
+  return nullptr;
+}
+
 RegionVerdict analysis::analyzeRegion(FactTable &facts,
                                       ArrayRef<Operation *> ops,
                                       ArrayRef<Value> outputs,
                                       const RegionLimits &limits) {
-  return RegionBuilder(facts, ops, outputs, limits).run();
+  RegionBuilder builder(facts, ops, outputs, limits);
+  RegionVerdict verdict = builder.run();
+  if (verdict)
+    return verdict;
+  // Columns may be what are rows, and the converse.
+  const OpFacts *other = builder.crossing();
+  if (!other)
+    return verdict;
+  RegionVerdict crossed =
+      RegionBuilder(facts, ops, outputs, limits, other).run();
+  if (crossed || crossed.refusal().reason == RefusalReason::ColumnAccumulators)
+    return crossed;
+  return verdict;
 }
 
 /// The regions of one launch.

@@ -128,7 +128,7 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
 // Digits
 //===----------------------------------------------------------------------===//
 
-static int64_t vectorAlong(int64_t inner, int64_t bytes, int64_t limit) {
+int64_t analysis::vectorAlong(int64_t inner, int64_t bytes, int64_t limit) {
   int64_t vector = std::max<int64_t>(1, 16 / bytes);
   while (vector > 1 && (inner % vector || vector > limit))
     vector /= 2;

@@ -92,7 +92,8 @@ RegionLowering::lowerParts(graph::FusionOp fusion) {
   for (graph::FusionOp part : fusion.unpack()) {
     analysis::RegionVerdict form = analysis::analyzeFusion(facts, part);
     FailureOr<LoweredRegion> region = failure();
-    if (form && form->kind != analysis::KernelKind::Contraction)
+    if (form && form->kind != analysis::KernelKind::Contraction &&
+        form->columns.empty())
       region = lower(part, *form, options);
     if (failed(region)) {
       apart.push_back(part);

@@ -247,7 +247,8 @@ std::optional<Refusal> GroupChooser::quickCheck(unsigned a, unsigned b) {
   if ((window(x) && (hero(y) || reduction(y))) ||
       (window(y) && (hero(x) || reduction(x))))
     return Refusal{RefusalReason::WindowBesideReduction, culprit(window)};
-  if (x.row && y.row && analysis::haveDifferentRows(*x.row, *y.row))
+  if (x.row && y.row && analysis::haveDifferentRows(*x.row, *y.row) &&
+      !analysis::mayCross(*x.row, *y.row))
     return Refusal{RefusalReason::ReductionAxesDiffer, y.row->op,
                    analysis::reducedAxes(*x.row),
                    analysis::reducedAxes(*y.row)};

@@ -51,6 +51,7 @@ static bool canBeStep(const analysis::RegionForm &form) {
   if (form.kind == KernelKind::Multi)
     return llvm::all_of(form.parts, canBeStep);
   return (form.kind == KernelKind::Pointwise || form.kind == KernelKind::Row) &&
+         form.columns.empty() &&
          llvm::none_of(form.spine(), ShapedType::isDynamic);
 }
 

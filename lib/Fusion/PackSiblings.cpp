@@ -160,6 +160,8 @@ std::optional<Refusal> Packer::whyAlone(unsigned index) {
     return form.refusal();
   if (Operation *hero = form->hero())
     return Refusal{RefusalReason::LaunchOfItsOwn, hero};
+  if (!form->columns.empty())
+    return Refusal{RefusalReason::LaunchOfItsOwn, form->columns.front().op};
   if (form->kind == KernelKind::Naive)
     return Refusal{RefusalReason::OpaqueOp, form->ops.front()};
   analysis::CostEstimate cost = model.estimate(facts, *form);

@@ -62,6 +62,10 @@ llvm::SmallVector<int64_t> reducedAxes(const OpFacts &fact);
 /// spine holds both.
 bool haveDifferentRows(const OpFacts &a, const OpFacts &b);
 
+/// True if what one of two reductions has as parallel loops the other may
+/// reduce, and the converse: rows and columns of one spine, by their sizes.
+bool mayCross(const OpFacts &a, const OpFacts &b);
+
 /// True for a convolution-like window whose reduction is short enough to run
 /// on the plain cores from a staged tile, and for every pooling window.
 bool isStencilWindow(const graph::IterationSpace &space, unsigned numOperands);

@@ -28,6 +28,9 @@ enum class RefusalReason : uint8_t {
   IndexMixesReducedAxes,
   /// A reduction's result is read in another row than the one that makes it.
   ReadsAnotherRow,
+  /// Column sums beside reductions of rows of `number` elements: the sums so
+  /// far do not fit the registers of a block.
+  ColumnAccumulators,
   /// A value would be computed `number` times over.
   RecomputeTooCostly,
   /// `number` values would be live at once in a thread.

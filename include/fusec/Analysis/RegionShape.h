@@ -31,6 +31,9 @@
 // Row          spine = loops of the longest reduction. Reductions run in
 // `stages`
 //              order, `level` by `level`; a level needs the levels before it.
+//              Reductions over the parallel axes beside them, one result a
+//              column, are `columns`: complete when all rows are done, and read
+//              by nothing that is made for each row.
 // Stencil      spine = shape of the output. Stages are the window ops in order;
 //              each has the box of its result that one spine tile needs.
 // Contraction  spine = loops of the hero. Prologue ops are read at maps of all
@@ -71,6 +74,9 @@ struct RegionOutput {
   mlir::AffineMap index;
   /// Stored once per parallel index: `index` uses no reduced dim.
   bool isUniform = false;
+  /// Made of column sums: stored once per reduced index, when all rows are
+  /// done; `index` uses no parallel dim.
+  bool isColumn = false;
 };
 
 /// What a tile of the spine needs of one axis of a staged value: elements
@@ -111,6 +117,8 @@ struct OpPlacement {
   unsigned level = 0;
   /// No read uses a reduced dim: one value per row.
   bool isUniform = false;
+  /// Needs a result of RegionForm::columns.
+  bool isColumn = false;
   /// Stencil only: the box of the result that a spine tile needs; empty for ops
   /// that no output needs.
   llvm::SmallVector<TileExtent> box = {};
@@ -126,6 +134,9 @@ struct RegionForm {
   llvm::SmallVector<RegionOutput> outputs;
   /// Reductions (Row), windows (Stencil) or the hero (Contraction) in order.
   llvm::SmallVector<RegionStage> stages;
+  /// Row only: reductions over the parallel axes. Parallel loops are reduced
+  /// spine dims, and the converse.
+  llvm::SmallVector<RegionStage> columns;
   /// How each op is evaluated; stages included, constants not.
   llvm::DenseMap<mlir::Operation *, OpPlacement> placements;
   /// Stencil: the tile per spine dim that the halo bound was checked with, the

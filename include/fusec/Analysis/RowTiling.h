@@ -32,6 +32,10 @@ AccessFacts accessFacts(FactTable &facts, const RegionForm &form);
 int64_t strideAlong(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape,
                     unsigned dim);
 
+/// The most elements of `bytes` bytes that one access of 16 bytes takes along
+/// an axis of `inner` elements, at most `limit`; a power of two.
+int64_t vectorAlong(int64_t inner, int64_t bytes, int64_t limit);
+
 /// The digits. Rows are the parallel spine, columns the reduced one, both
 /// linear. Chosen by the direction in which memory is contiguous:
 ///  * along the row: lanes and vectors run along columns; several short rows

@@ -96,6 +96,8 @@ scheduleTranspose(KernelBuilder &kb, const analysis::TransposeTile &tile);
 mlir::FailureOr<tile::KernelOp> scheduleContraction(KernelBuilder &kb);
 mlir::FailureOr<tile::KernelOp>
 scheduleRow(KernelBuilder &kb, const analysis::AccessFacts &access);
+/// A Row region with columns.
+mlir::FailureOr<tile::KernelOp> scheduleColumns(KernelBuilder &kb);
 mlir::FailureOr<tile::KernelOp> scheduleStencil(KernelBuilder &kb);
 
 } // namespace fusec::graph_to_tile

@@ -18,6 +18,7 @@
 //  columns
 //    each in one pass and store the states; the last block to finish combines
 //    them in order and stores what is one value a row.
+//  * with column sums (RowColumns.cpp): blocks that stay take rows in turn.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -258,7 +259,7 @@ void RowSchedule::storeUniform() {
 SmallVector<Value> RowSchedule::fullValues() {
   SmallVector<Value> values;
   for (const analysis::RegionOutput &output : form.outputs)
-    if (!output.isUniform)
+    if (isFull(output))
       values.push_back(kb.emitter.emit(
           output.value, kb.emitter.elements().apply(output.index, spineFull)));
   return values;
@@ -266,7 +267,7 @@ SmallVector<Value> RowSchedule::fullValues() {
 
 void RowSchedule::storeFull(ValueRange values) {
   for (auto [i, output] : llvm::enumerate(form.outputs)) {
-    if (output.isUniform)
+    if (!isFull(output))
       continue;
     SmallVector<Value> index =
         kb.emitter.elements().apply(output.index, spineFull);
@@ -354,6 +355,8 @@ static LogicalResult checkTiling(KernelBuilder &kb,
 FailureOr<tile::KernelOp>
 graph_to_tile::scheduleRow(KernelBuilder &kb,
                            const analysis::AccessFacts &access) {
+  if (!kb.form.columns.empty())
+    return scheduleColumns(kb);
   analysis::TilingOptions options;
   options.threads = kb.options.threads;
   options.rescale = kb.options.numerics == NumericsMode::Default;

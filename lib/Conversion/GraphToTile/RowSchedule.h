@@ -26,7 +26,7 @@ public:
         rowUnit(tiling.across ? tiling.vector : 1) {}
   mlir::LogicalResult run();
 
-private:
+protected:
   // Row.cpp
   void setUpRows(mlir::RankedTensorType carrier);
   void boundRows(mlir::Value linear);
@@ -101,10 +101,11 @@ private:
   /// The number of rows: in vectors where these run across rows.
   mlir::Value rowBound() { return kb.mulIndex(kb.extent(0), rowUnit); }
   bool isLooped() const { return columns > chunk; }
-  bool hasFull() const {
-    return llvm::any_of(form.outputs,
-                        [](const auto &output) { return !output.isUniform; });
+  /// Stored for each element.
+  static bool isFull(const analysis::RegionOutput &output) {
+    return !output.isUniform && !output.isColumn;
   }
+  bool hasFull() const { return llvm::any_of(form.outputs, isFull); }
 
   KernelBuilder &kb;
   const analysis::RegionForm &form;

@@ -412,6 +412,18 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
     return lowerContract(contract);
   if (isa<tile::BarrierOp>(op))
     return simt::BarrierOp::create(code.builder, loc), success();
+  if (auto barrier = dyn_cast<tile::GridBarrierOp>(op))
+    return simt::GridBarrierOp::create(
+               code.builder, loc, code.scalars.lookup(barrier.getCounters()),
+               barrier.getResident()),
+           success();
+  if (auto size = dyn_cast<tile::GridSizeOp>(op)) {
+    code.scalars.map(
+        size.getResult(),
+        simt::GridSizeOp::create(code.builder, loc, size.getType())
+            .getResult());
+    return success();
+  }
   if (auto alloc = dyn_cast<tile::AllocOp>(op)) {
     code.scalars.map(alloc.getResult(),
                      simt::SharedOp::create(code.builder, loc, alloc.getType(),

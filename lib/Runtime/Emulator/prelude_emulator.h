@@ -762,6 +762,10 @@ FUSEC_DEVICE void grid_sync(u32 *p, I off, FUSEC_DETAIL_LINE) {
   bar(line);
 }
 template <class I>
+FUSEC_DEVICE void grid_sync(i32 *p, I off, FUSEC_DETAIL_LINE) {
+  grid_sync((u32 *)p, off, line);
+}
+template <class I>
 FUSEC_DEVICE u32 ticket(u32 *p, I off, u32 n, FUSEC_DETAIL_LINE) {
   return (u32)fusec_detail::atomic(FusecTicket, FusecU32,
                                    fusec_detail::address(p, off), n, 0, line);

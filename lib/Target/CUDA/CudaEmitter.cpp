@@ -157,6 +157,13 @@ static simt::ContractOp contractOf(simt::KernelOp kernel) {
   return ops.empty() ? simt::ContractOp() : *ops.begin();
 }
 
+/// Blocks on a multiprocessor of a kernel whose blocks wait for each other; 0
+/// for other kernels.
+static int64_t residentBlocks(simt::KernelOp kernel) {
+  auto barriers = kernel.getBody().front().getOps<simt::GridBarrierOp>();
+  return barriers.empty() ? 0 : int64_t((*barriers.begin()).getResident());
+}
+
 uint32_t cuda::dynamicSharedBytes(simt::KernelOp kernel) {
   if (simt::ContractOp contract = contractOf(kernel))
     return static_cast<uint32_t>(
@@ -238,11 +245,15 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
     if (config.cluster > 1)
       rest += ", " + std::to_string(config.cluster);
   }
+  int64_t resident = residentBlocks(kernel);
   int64_t cluster = kernel.getCluster().value_or(1);
   // Less than this are states of a reduction.
   constexpr int64_t kKeptBytes = 16 * 1024;
   int64_t shared = contract ? 0 : dynamicSharedBytes(kernel);
-  if (cluster > 1 || shared >= kKeptBytes) {
+  if (resident) {
+    macro = "FUSEC_KERNEL_GRID(";
+    rest += ", " + std::to_string(resident);
+  } else if (cluster > 1 || shared >= kKeptBytes) {
     macro = cluster > 1 ? "FUSEC_KERNEL_CLUSTER(" : "FUSEC_KERNEL_MIN(";
     rest +=
         ", " + std::to_string(shared < kKeptBytes
@@ -253,6 +264,7 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
   }
   rest += ")(" + parameters + ") {\n" + body + "}\n";
   runtime::Kernel result = makeKernel(emitter.before, macro, rest, kernel);
+  result.cooperative = resident != 0;
   result.usesSkeleton = bool(contract);
   if (contract) {
     GemmConfig config = GemmConfig::fromNumbers(contract.getConfig());

@@ -325,6 +325,12 @@ LogicalResult Emitter::emitMemory(Operation *op) {
                               use(ticket.getIndex()) + ", " +
                               std::to_string(ticket.getCount()) + "u)");
       })
+      .Case<simt::GridSizeOp>(
+          [&](auto) { return define(op, "(" + indexType + ")ncta_x()"); })
+      .Case<simt::GridBarrierOp>([&](simt::GridBarrierOp barrier) {
+        line() << "grid_sync(" << use(barrier.getCounters()) << ", 0);\n";
+        return success();
+      })
       .Case<simt::BarrierOp>([&](auto) {
         line() << "bar();\n";
         return success();

@@ -796,6 +796,10 @@ FUSEC_DEVICE void grid_sync(u32 *p, I off) {
   }
   bar();
 }
+template <class I>
+FUSEC_DEVICE void grid_sync(i32 *p, I off) {
+  grid_sync((u32 *)p, off);
+}
 
 //===-- Tensor cores ------------------------------------------------------===//
 

@@ -55,6 +55,7 @@ def Simt_BlockIdOp : Simt_Op<"block_id", [Pure]> {
 }
 
 def Simt_ClusterRankOp : Simt_IdOp<"cluster_rank", "position of the block in its cluster">;
+def Simt_GridSizeOp : Simt_IdOp<"grid_size", "the number of blocks of the launch">;
 
 def Simt_SharedOp : Simt_Op<"shared", [MemoryEffects<[MemAlloc]>]> {
   let summary = "an array in shared memory: static, or part of what the launch asks for";
@@ -129,6 +130,13 @@ def Simt_TicketOp : Simt_Op<"ticket", [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins Simt_Buffer:$counters, Index:$index, I64Attr:$count);
   let results = (outs I32:$result);
   let assemblyFormat = "$counters `[` $index `]` `of` $count attr-dict `:` type($counters)";
+}
+
+def Simt_GridBarrierOp : Simt_Op<"grid_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of all blocks of the launch meet";
+  let description = "As `tile.grid_barrier`.";
+  let arguments = (ins Simt_Buffer:$counters, I64Attr:$resident);
+  let assemblyFormat = "$counters `resident` $resident attr-dict `:` type($counters)";
 }
 
 def Simt_YieldOp : Simt_Op<"yield", [Pure, Terminator, ParentOneOf<["ContractOp"]>]> {

@@ -112,6 +112,13 @@ def Tile_SlotOp : Tile_Op<"slot", [Pure]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
+def Tile_GridSizeOp : Tile_Op<"grid_size", [Pure]> {
+  let summary = "the number of blocks of the launch";
+  let description = "At most what `grid` of the kernel says: devices may hold fewer blocks at a time.";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "the tile coordinate along `axis` of every element";
   let arguments = (ins I64Attr:$axis);
@@ -223,6 +230,18 @@ def Tile_TicketOp : Tile_Op<"ticket", [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins Tile_Buffer:$counters, Index:$index, I64Attr:$count);
   let results = (outs I1:$result);
   let assemblyFormat = "$counters `[` $index `]` `of` $count attr-dict `:` type($counters)";
+}
+
+def Tile_GridBarrierOp : Tile_Op<"grid_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of all blocks of the launch meet";
+  let description = [{
+    What any thread wrote before is seen by all afterwards. All blocks of the
+    launch run at the same time, `resident` of them on a multiprocessor: the
+    kernel works for any number of blocks along dimension 0 and asks for it by
+    `tile.grid_size`. `counters` (u32, kept) holds one word for all barriers.
+  }];
+  let arguments = (ins Tile_Buffer:$counters, I64Attr:$resident);
+  let assemblyFormat = "$counters `resident` $resident attr-dict `:` type($counters)";
 }
 
 def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {

@@ -1,0 +1,23 @@
+//===- LoadAhead.h - loads of the next iteration ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_CONVERSION_GRAPHTOTILE_LOADAHEAD_H
+#define FUSEC_LIB_CONVERSION_GRAPHTOTILE_LOADAHEAD_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fusec::graph_to_tile {
+
+/// Moves what is the same in each iteration out of `loop`, loads of the
+/// kernel's read-only buffers included: these must be legal without an
+/// iteration.
+void hoistFromLoop(mlir::scf::ForOp loop);
+
+/// Loads of read-only buffers in `loop`, a loop of a block program, whose
+/// addresses follow from its variable alone, happen an iteration ahead and are
+/// carried. Loads nothing for iterations that do not come.
+void loadAhead(mlir::scf::ForOp loop);
+
+} // namespace fusec::graph_to_tile
+
+#endif // FUSEC_LIB_CONVERSION_GRAPHTOTILE_LOADAHEAD_H

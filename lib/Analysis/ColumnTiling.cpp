@@ -15,7 +15,7 @@ using namespace fusec::analysis;
 // addresses, masks and what the arithmetic needs by itself.
 static constexpr int64_t kThreads = 1024;
 static constexpr int64_t kRegisters = 64;
-static constexpr int64_t kOtherRegisters = 20;
+static constexpr int64_t kOtherRegisters = 16;
 // Threads of a block, where rows are short: two blocks take turns.
 static constexpr int64_t kBlockThreads = 512;
 // Elements of a thread; as in any row.

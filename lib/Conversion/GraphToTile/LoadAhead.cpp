@@ -58,44 +58,17 @@ static bool collect(tile::LoadOp load, scf::ForOp loop,
   return true;
 }
 
-/// A tile of the type of `like` with elements of `element`.
-static RankedTensorType tileLike(Value like, Type element) {
-  auto type = cast<RankedTensorType>(like.getType());
-  return RankedTensorType::get(type.getShape(), element, type.getEncoding());
-}
-
-/// Copies `slice` and `loads` at the builder's place for iteration `at`, which
-/// comes if `exists`.
+/// Copies `slice` and `loads` at the builder's place for iteration `at`.
 static SmallVector<Value> copyFor(OpBuilder &builder, scf::ForOp loop,
                                   ArrayRef<Operation *> slice,
-                                  ArrayRef<tile::LoadOp> loads, Value at,
-                                  Value exists) {
+                                  ArrayRef<tile::LoadOp> loads, Value at) {
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), at);
   for (Operation *op : slice)
     builder.clone(*op, mapping);
   SmallVector<Value> result;
-  for (tile::LoadOp load : loads) {
-    Location loc = load.getLoc();
-    Value offsets = mapping.lookupOrDefault(load.getOffsets());
-    Value mask = tile::SplatOp::create(
-        builder, loc, tileLike(load.getResult(), builder.getI1Type()), exists);
-    Value other;
-    if (load.getMask()) {
-      mask = arith::AndIOp::create(
-          builder, loc, mapping.lookupOrDefault(load.getMask()), mask);
-      other = mapping.lookupOrDefault(load.getOther());
-    } else {
-      auto type = cast<RankedTensorType>(load.getType());
-      other = arith::ConstantOp::create(
-          builder, loc,
-          DenseElementsAttr::get(type,
-                                 builder.getZeroAttr(type.getElementType())));
-    }
-    result.push_back(tile::LoadOp::create(builder, loc, load.getType(),
-                                          load.getBuffer(), offsets, mask,
-                                          other, load.getVector()));
-  }
+  for (tile::LoadOp load : loads)
+    result.push_back(builder.clone(*load, mapping)->getResult(0));
   return result;
 }
 
@@ -112,18 +85,18 @@ void graph_to_tile::loadAhead(scf::ForOp loop) {
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   IRRewriter rewriter(loop);
   Location loc = loop.getLoc();
-  auto isBefore = [&](Value at) -> Value {
-    return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, at,
-                                 loop.getUpperBound());
-  };
-  Value first = loop.getLowerBound();
   SmallVector<Value> inits =
-      copyFor(rewriter, loop, slice, loads, first, isBefore(first));
+      copyFor(rewriter, loop, slice, loads, loop.getLowerBound());
+  // Behind the last iteration its own loads once more: without a condition
+  // nothing has to wait for them.
+  Value last = arith::AddIOp::create(
+      rewriter, loc, loop.getUpperBound(),
+      arith::ConstantIndexOp::create(rewriter, loc, -1));
   rewriter.setInsertionPointToStart(loop.getBody());
   Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
                                      loop.getStep());
-  SmallVector<Value> ahead =
-      copyFor(rewriter, loop, slice, loads, next, isBefore(next));
+  next = arith::MinSIOp::create(rewriter, loc, next, last);
+  SmallVector<Value> ahead = copyFor(rewriter, loop, slice, loads, next);
   rewriter.setInsertionPoint(loop);
   auto made = loop.replaceWithAdditionalYields(
       rewriter, inits, /*replaceInitOperandUsesInLoop=*/false,

@@ -9,13 +9,13 @@
 namespace fusec::graph_to_tile {
 
 /// Moves what is the same in each iteration out of `loop`, loads of the
-/// kernel's read-only buffers included: these must be legal without an
-/// iteration.
+/// kernel's read-only buffers included. The loop has an iteration at least.
 void hoistFromLoop(mlir::scf::ForOp loop);
 
 /// Loads of read-only buffers in `loop`, a loop of a block program, whose
 /// addresses follow from its variable alone, happen an iteration ahead and are
-/// carried. Loads nothing for iterations that do not come.
+/// carried. The loop, whose steps are 1 or more, has an iteration at least and
+/// its loads are legal for each number from the lower to the upper bound.
 void loadAhead(mlir::scf::ForOp loop);
 
 } // namespace fusec::graph_to_tile

@@ -23,7 +23,7 @@ using tile::Digit;
 // Columns that a block finishes at a time: a lane each.
 static constexpr int64_t kSlice = 32;
 // States of a column that a thread combines at a time.
-static constexpr int64_t kMostParts = 32;
+static constexpr uint64_t kMostParts = 12;
 
 namespace {
 class ColumnSchedule : public RowSchedule {
@@ -325,9 +325,9 @@ SmallVector<Value> ColumnSchedule::loadStates(Value part, Value column,
 /// Combines the states of all blocks for a slice of columns.
 void ColumnSchedule::finishSlice(Value slice) {
   int64_t warps = tiling.threads() / 32;
-  int64_t parts = std::min<int64_t>(
-      kMostParts, llvm::divideCeil(columnTiling.mostBlocks(kb.options.target),
-                                   uint64_t(warps)));
+  uint64_t each = llvm::divideCeil(
+      columnTiling.mostBlocks(kb.options.target), uint64_t(warps));
+  int64_t parts = llvm::divideCeil(each, llvm::divideCeil(each, kMostParts));
   auto partsLayout = tile::LayoutAttr::get(
       kb.builder.getContext(), {Digit{parts, warps, 0}}, {Digit{32, 1, 1}},
       {Digit{warps, 1, 0}});

@@ -166,7 +166,12 @@ RegionVerdict analysis::analyzeRegion(FactTable &facts,
     return verdict;
   RegionVerdict crossed =
       RegionBuilder(facts, ops, outputs, limits, other).run();
-  if (crossed || crossed.refusal().reason == RefusalReason::ColumnAccumulators)
+  // Rows that are too long say more than columns that are none.
+  auto rowLength = [](const RegionVerdict &refused) {
+    const Refusal &why = refused.refusal();
+    return why.reason == RefusalReason::ColumnAccumulators ? why.number : 0;
+  };
+  if (crossed || rowLength(crossed) > rowLength(verdict))
     return crossed;
   return verdict;
 }

@@ -1,18 +1,49 @@
 // RUN: fusec-opt %s --split-input-file --fusec-fusion-form-groups="verify-groups" | FileCheck %s
 // RUN: fusec-opt %s --split-input-file --fusec-fusion-form-groups="print-decisions" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 
-// Rows and columns: the second reduction goes to a kernel of its own.
+// Two axes of three: the second reduction goes to a kernel of its own.
 // WHY: not fused with graph.{{.*}} (ReductionAxesDiffer, {{.*}} us): graph.reduce reduces axes [{{.}}] of its operand where the kernel's longest reduction reduces [{{.}}]
 // WHY: to allow it: reduce the same axes
 // CHECK-LABEL: func @axes_differ
 // CHECK-COUNT-2: graph.fusion
 // CHECK-NOT: graph.fusion
 // CHECK: return
-func.func @axes_differ(%x: tensor<64x32xf32>) -> (tensor<64xf32>, tensor<32xf32>) {
-  %e = graph.pow %x, %x : tensor<64x32xf32>
-  %r = graph.reduce sum %e [1] : tensor<64x32xf32> -> tensor<64xf32>
-  %c = graph.reduce sum %e [0] : tensor<64x32xf32> -> tensor<32xf32>
-  return %r, %c : tensor<64xf32>, tensor<32xf32>
+func.func @axes_differ(%x: tensor<8x64x32xf32>) -> (tensor<8x64xf32>, tensor<8x32xf32>) {
+  %e = graph.pow %x, %x : tensor<8x64x32xf32>
+  %r = graph.reduce sum %e [2] : tensor<8x64x32xf32> -> tensor<8x64xf32>
+  %c = graph.reduce sum %e [1] : tensor<8x64x32xf32> -> tensor<8x32xf32>
+  return %r, %c : tensor<8x64xf32>, tensor<8x32xf32>
+}
+
+// -----
+
+// Rows and columns of one matrix, of more columns than a block has registers
+// for.
+// WHY: (ColumnAccumulators, {{.*}} us): graph.reduce sums columns, and registers of one block do not hold the sums and rows of 50000 elements
+// CHECK-LABEL: func @long_rows
+// CHECK-COUNT-2: graph.fusion
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @long_rows(%x: tensor<64x50000xf32>) -> (tensor<64xf32>, tensor<50000xf32>) {
+  %e = graph.pow %x, %x : tensor<64x50000xf32>
+  %r = graph.reduce sum %e [1] : tensor<64x50000xf32> -> tensor<64xf32>
+  %c = graph.reduce sum %e [0] : tensor<64x50000xf32> -> tensor<50000xf32>
+  return %r, %c : tensor<64xf32>, tensor<50000xf32>
+}
+
+// -----
+
+// What rows need of columns waits for all rows.
+// CHECK-LABEL: func @columns_in_rows
+// CHECK-COUNT-2: graph.fusion
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @columns_in_rows(%x: tensor<64x300xf32>) -> (tensor<64xf32>, tensor<64x300xf32>) {
+  %r = graph.reduce sum %x [1] : tensor<64x300xf32> -> tensor<64xf32>
+  %c = graph.reduce sum %x [0] : tensor<64x300xf32> -> tensor<300xf32>
+  %b = graph.broadcast %c [1] : tensor<300xf32> -> tensor<64x300xf32>
+  %y = graph.mul %x, %b : tensor<64x300xf32>
+  return %r, %y : tensor<64xf32>, tensor<64x300xf32>
 }
 
 // -----

@@ -34,17 +34,17 @@ func.func @two_sums(%x: tensor<64x1000xf32>) -> (tensor<64xf32>, tensor<64xf32>)
 // A broadcast bias with two users in different kernels is computed in both
 // rather than stored.
 // CHECK-LABEL: func @shared_bias
-// CHECK: graph.fusion(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<32xf32>, tensor<64x32xf32>) -> tensor<64xf32>
-// CHECK: graph.fusion(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<32xf32>, tensor<64x32xf32>) -> tensor<32xf32>
+// CHECK: graph.fusion(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<32000xf32>, tensor<64x32000xf32>) -> tensor<64xf32>
+// CHECK: graph.fusion(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (tensor<32000xf32>, tensor<64x32000xf32>) -> tensor<32000xf32>
 // CHECK-NOT: graph.fusion
 // CHECK: return
-func.func @shared_bias(%x: tensor<64x32xf32>, %y: tensor<64x32xf32>, %b: tensor<32xf32>) -> (tensor<64xf32>, tensor<32xf32>) {
-  %bb = graph.broadcast %b [1] : tensor<32xf32> -> tensor<64x32xf32>
-  %p = graph.add %x, %bb : tensor<64x32xf32>
-  %q = graph.add %y, %bb : tensor<64x32xf32>
-  %r = graph.reduce sum %p [1] : tensor<64x32xf32> -> tensor<64xf32>
-  %c = graph.reduce sum %q [0] : tensor<64x32xf32> -> tensor<32xf32>
-  return %r, %c : tensor<64xf32>, tensor<32xf32>
+func.func @shared_bias(%x: tensor<64x32000xf32>, %y: tensor<64x32000xf32>, %b: tensor<32000xf32>) -> (tensor<64xf32>, tensor<32000xf32>) {
+  %bb = graph.broadcast %b [1] : tensor<32000xf32> -> tensor<64x32000xf32>
+  %p = graph.add %x, %bb : tensor<64x32000xf32>
+  %q = graph.add %y, %bb : tensor<64x32000xf32>
+  %r = graph.reduce sum %p [1] : tensor<64x32000xf32> -> tensor<64xf32>
+  %c = graph.reduce sum %q [0] : tensor<64x32000xf32> -> tensor<32000xf32>
+  return %r, %c : tensor<64xf32>, tensor<32000xf32>
 }
 
 // -----

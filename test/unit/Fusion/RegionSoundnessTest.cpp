@@ -82,6 +82,8 @@ public:
       checkOutput(output);
     for (const analysis::RegionStage &stage : form.stages)
       checkStage(stage);
+    for (const analysis::RegionStage &stage : form.columns)
+      checkColumn(stage);
     for (auto &[op, placement] : form.placements)
       checkReads(op, placement);
   }
@@ -97,10 +99,20 @@ private:
     return box;
   }
 
+  SmallVector<int64_t> reducedBox() const {
+    SmallVector<int64_t> box(form.parallel.size(), 1);
+    llvm::append_range(box, form.reduced);
+    return box;
+  }
+
   void checkOutput(const analysis::RegionOutput &output) {
     EXPECT_TRUE(isBijection(output.index,
-                            output.isUniform ? parallelBox() : spine,
+                            output.isUniform  ? parallelBox()
+                            : output.isColumn ? reducedBox()
+                                              : spine,
                             shapeOf(output.value)));
+    EXPECT_FALSE(output.isColumn && analysis::usesDimIn(output.index, 0,
+                                                        form.parallel.size()));
     EXPECT_EQ(
         output.isUniform,
         !analysis::usesDimIn(output.index, form.parallel.size(), spine.size()));
@@ -113,8 +125,20 @@ private:
         analysis::usesDimIn(stage.result, form.parallel.size(), spine.size()));
   }
 
+  /// Rows come one after another: nothing of one may need a column.
+  void checkColumn(const analysis::RegionStage &stage) {
+    const analysis::OpFacts *fact = facts.get(stage.op);
+    EXPECT_TRUE(isBijection(stage.loops, spine, fact->loops));
+    EXPECT_FALSE(analysis::usesDimIn(stage.result, 0, form.parallel.size()));
+    for (Operation *user : stage.op->getUsers()) {
+      auto placed = form.placements.find(user);
+      EXPECT_TRUE(placed == form.placements.end() || placed->second.isColumn);
+    }
+  }
+
   const analysis::RegionStage *stageOf(Operation *op) const {
-    for (const analysis::RegionStage &stage : form.stages)
+    for (const analysis::RegionStage &stage :
+         llvm::concat<const analysis::RegionStage>(form.stages, form.columns))
       if (stage.op == op)
         return &stage;
     return nullptr;

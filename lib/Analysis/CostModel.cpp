@@ -218,8 +218,10 @@ static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
 /// latency of 0.65 us.
 static constexpr double kBytesPerMicrosecond = 48 * 1024 / 0.65;
 
-/// What waiting for all blocks and starting again takes.
-static constexpr double kGridBarrierMicroseconds = 1.5;
+/// What waiting for all blocks and starting again takes: somewhat more than
+/// another launch, which small kernels share or do without. So what is read
+/// once instead of twice has to pay for it.
+static constexpr double kGridBarrierMicroseconds = 2.5;
 
 /// How the tiling of a row region adds to the time of its bytes.
 static void priceRows(CostEstimate &cost, FactTable &facts,

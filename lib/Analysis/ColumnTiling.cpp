@@ -32,8 +32,8 @@ struct Footprint {
   /// Registers, with one for the arithmetic; of inputs of full size the next
   /// rows' if they are loaded ahead.
   int64_t perElement(bool loadsAhead) const {
-    return llvm::divideCeil(
-        states + (loadsAhead ? 2 : 1) * full + column + 4, 4);
+    return llvm::divideCeil(states + (loadsAhead ? 2 : 1) * full + column + 4,
+                            4);
   }
 };
 } // namespace
@@ -77,8 +77,7 @@ static Footprint footprintOf(FactTable &facts, const RegionForm &form) {
 
 std::optional<ColumnTiling> analysis::tileColumns(FactTable &facts,
                                                   const RegionForm &form) {
-  if (form.reduced.empty() ||
-      llvm::any_of(form.spine(), ShapedType::isDynamic))
+  if (form.reduced.empty() || llvm::any_of(form.spine(), ShapedType::isDynamic))
     return std::nullopt;
   AccessFacts access = accessFacts(facts, form);
   if (access.parallelContiguous > access.reducedContiguous)

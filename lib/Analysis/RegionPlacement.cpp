@@ -244,14 +244,13 @@ bool RegionBuilder::checkStages() {
       return refuse(differ);
     ArrayRef<AffineExpr> loops = it->second.getResults();
     auto use = [](ArrayRef<AffineExpr> exprs, unsigned first, unsigned last) {
-      return llvm::any_of(exprs, [&](AffineExpr expr) {
-        return usesDimIn(expr, first, last);
-      });
+      return llvm::any_of(
+          exprs, [&](AffineExpr expr) { return usesDimIn(expr, first, last); });
     };
     ArrayRef<AffineExpr> parallel = loops.take_front(fact->numParallel()),
                          reduced = loops.drop_front(fact->numParallel());
-    AffineMap result = AffineMap::get(spine.size(), 0, parallel,
-                                      it->second.getContext());
+    AffineMap result =
+        AffineMap::get(spine.size(), 0, parallel, it->second.getContext());
     RegionStage stage{fact->op, it->second, result, 0, {}};
     if (!use(parallel, numParallel, spine.size()) &&
         !use(reduced, 0, numParallel))

@@ -147,8 +147,8 @@ bool RegionBuilder::checkColumns() {
   for (const OpFacts *fact : facts) {
     if (!fact || !form.placements.contains(fact->op))
       continue;
-    auto producers = llvm::map_range(
-        fact->op->getOperands(), [](Value v) { return v.getDefiningOp(); });
+    auto producers = llvm::map_range(fact->op->getOperands(),
+                                     [](Value v) { return v.getDefiningOp(); });
     if (!llvm::any_of(producers, isColumn))
       continue;
     if (fact->opClass != OpClass::Inlined)
@@ -161,13 +161,16 @@ bool RegionBuilder::checkColumns() {
     if (!isColumn(op))
       continue;
     if (!output.index || usesDimIn(output.index, 0, numParallel))
-      return refuse({RefusalReason::IndexMixesReducedAxes,
-                     form.columns.front().op});
+      return refuse(
+          {RefusalReason::IndexMixesReducedAxes, form.columns.front().op});
     output.isColumn = true;
     output.isUniform = false;
   }
   if (tileColumns(table, form))
     return true;
-  return refuse({RefusalReason::ColumnAccumulators, form.columns.front().op,
-                 {}, {}, pointCount(form.reduced)});
+  return refuse({RefusalReason::ColumnAccumulators,
+                 form.columns.front().op,
+                 {},
+                 {},
+                 pointCount(form.reduced)});
 }

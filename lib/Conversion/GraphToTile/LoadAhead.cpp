@@ -89,9 +89,9 @@ void graph_to_tile::loadAhead(scf::ForOp loop) {
       copyFor(rewriter, loop, slice, loads, loop.getLowerBound());
   // Behind the last iteration its own loads once more: without a condition
   // nothing has to wait for them.
-  Value last = arith::AddIOp::create(
-      rewriter, loc, loop.getUpperBound(),
-      arith::ConstantIndexOp::create(rewriter, loc, -1));
+  Value last =
+      arith::AddIOp::create(rewriter, loc, loop.getUpperBound(),
+                            arith::ConstantIndexOp::create(rewriter, loc, -1));
   rewriter.setInsertionPointToStart(loop.getBody());
   Value next = arith::AddIOp::create(rewriter, loc, loop.getInductionVar(),
                                      loop.getStep());
@@ -102,8 +102,7 @@ void graph_to_tile::loadAhead(scf::ForOp loop) {
       rewriter, inits, /*replaceInitOperandUsesInLoop=*/false,
       [&](OpBuilder &, Location, ArrayRef<BlockArgument>) { return ahead; });
   scf::ForOp carrying = cast<scf::ForOp>(made->getOperation());
-  ValueRange carried =
-      carrying.getRegionIterArgs().take_back(loads.size());
+  ValueRange carried = carrying.getRegionIterArgs().take_back(loads.size());
   for (auto [load, value] : llvm::zip(loads, carried))
     rewriter.replaceOp(load, value);
 }

@@ -114,8 +114,8 @@ void ColumnSchedule::begin() {
 // States
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> ColumnSchedule::identitiesOf(
-    ArrayRef<const analysis::RegionStage *> stages) {
+SmallVector<Value>
+ColumnSchedule::identitiesOf(ArrayRef<const analysis::RegionStage *> stages) {
   graph::ElementBuilder eb = kb.emitter.elements();
   SmallVector<Value> result;
   for (const analysis::RegionStage *stage : stages)
@@ -131,10 +131,9 @@ combineAll(graph::ElementBuilder &eb,
   SmallVector<Value> result;
   for (const analysis::RegionStage *stage : stages) {
     size_t count = stateTypes(*stage).size();
-    llvm::append_range(result,
-                       cast<graph::ReductionOpInterface>(stage->op)
-                           .buildCombine(eb, lhs.take_front(count),
-                                         rhs.take_front(count)));
+    llvm::append_range(
+        result, cast<graph::ReductionOpInterface>(stage->op).buildCombine(
+                    eb, lhs.take_front(count), rhs.take_front(count)));
     lhs = lhs.drop_front(count);
     rhs = rhs.drop_front(count);
   }
@@ -200,7 +199,8 @@ void ColumnSchedule::enterRows(Value group) {
 
   kb.emitter.setCarrier(full);
   Value rowLinear = kb.axisTile(full, 0, rowStart);
-  liveFull = hasPartialSteps() ? kb.below(full, rowLinear, rowBound()) : Value();
+  liveFull =
+      hasPartialSteps() ? kb.below(full, rowLinear, rowBound()) : Value();
   Value columnLinear = kb.axisTile(full, 1, kb.index(0));
   columnMask = {};
   if (columns % chunk)
@@ -312,8 +312,8 @@ SmallVector<Value> ColumnSchedule::loadStates(Value part, Value column,
   Value size = tile::SplatOp::create(kb.builder, kb.loc, part.getType(),
                                      kb.index(columns));
   Value offsets = arith::AddIOp::create(
-      kb.builder, kb.loc,
-      arith::MulIOp::create(kb.builder, kb.loc, part, size), column);
+      kb.builder, kb.loc, arith::MulIOp::create(kb.builder, kb.loc, part, size),
+      column);
   SmallVector<Value> result;
   for (auto [i, other] : llvm::enumerate(identity))
     result.push_back(tile::LoadOp::create(kb.builder, kb.loc, other.getType(),
@@ -325,21 +325,21 @@ SmallVector<Value> ColumnSchedule::loadStates(Value part, Value column,
 /// Combines the states of all blocks for a slice of columns.
 void ColumnSchedule::finishSlice(Value slice) {
   int64_t warps = tiling.threads() / 32;
-  uint64_t each = llvm::divideCeil(
-      columnTiling.mostBlocks(kb.options.target), uint64_t(warps));
+  uint64_t each = llvm::divideCeil(columnTiling.mostBlocks(kb.options.target),
+                                   uint64_t(warps));
   int64_t parts = llvm::divideCeil(each, llvm::divideCeil(each, kMostParts));
-  auto partsLayout = tile::LayoutAttr::get(
-      kb.builder.getContext(), {Digit{parts, warps, 0}}, {Digit{32, 1, 1}},
-      {Digit{warps, 1, 0}});
-  RankedTensorType carrier = kb.carrierType({warps * parts, kSlice}, partsLayout);
+  auto partsLayout =
+      tile::LayoutAttr::get(kb.builder.getContext(), {Digit{parts, warps, 0}},
+                            {Digit{32, 1, 1}}, {Digit{warps, 1, 0}});
+  RankedTensorType carrier =
+      kb.carrierType({warps * parts, kSlice}, partsLayout);
   kb.emitter.setCarrier(carrier);
   Value start = kb.mulIndex(slice, kSlice);
   Value column = kb.axisTile(carrier, 1, start);
   Value isColumn = kb.below(carrier, column, kb.index(columns));
   SmallVector<Value> identity = identitiesOf(columnStages());
-  auto loop =
-      scf::ForOp::create(kb.builder, kb.loc, kb.index(0), gridSize(),
-                         kb.index(warps * parts), identity);
+  auto loop = scf::ForOp::create(kb.builder, kb.loc, kb.index(0), gridSize(),
+                                 kb.index(warps * parts), identity);
   {
     OpBuilder::InsertionGuard guard(kb.builder);
     Block *body = loop.getBody();
@@ -354,8 +354,7 @@ void ColumnSchedule::finishSlice(Value slice) {
         kb.builder, kb.loc,
         combine(columnStages(), loop.getRegionIterArgs(), loaded));
   }
-  RankedTensorType one =
-      kb.carrierType({1, kSlice}, partsLayout.reduced({0}));
+  RankedTensorType one = kb.carrierType({1, kSlice}, partsLayout.reduced({0}));
   SmallVector<Value> states = reduce(columnStages(), loop.getResults(), one, 0);
   kb.emitter.setCarrier(one);
   ValueRange rest = states;
@@ -364,8 +363,8 @@ void ColumnSchedule::finishSlice(Value slice) {
     size_t count = stateTypes(*stage).size();
     graph::ElementBuilder eb = kb.emitter.elements();
     for (OpResult result : stage->op->getResults())
-      finished[result] = op.buildFinish(eb, rest.take_front(count),
-                                        result.getResultNumber());
+      finished[result] =
+          op.buildFinish(eb, rest.take_front(count), result.getResultNumber());
     rest = rest.drop_front(count);
   }
   Value last = kb.axisTile(one, 1, start);
@@ -403,9 +402,9 @@ LogicalResult ColumnSchedule::run() {
   begin();
   SmallVector<Value> states = walkRows();
   storeStates(states);
-  tile::GridBarrierOp::create(
-      kb.builder, kb.loc,
-      kb.scratch(kb.kernel.getScratch()->size() - 1), columnTiling.resident);
+  tile::GridBarrierOp::create(kb.builder, kb.loc,
+                              kb.scratch(kb.kernel.getScratch()->size() - 1),
+                              columnTiling.resident);
   finishColumns();
   // When nothing refers to values of the loop's body any more.
   hoistFromLoop(rowLoop);
@@ -416,7 +415,8 @@ LogicalResult ColumnSchedule::run() {
 
 FailureOr<tile::KernelOp> graph_to_tile::scheduleColumns(KernelBuilder &kb) {
   if (kb.options.threads)
-    return kb.fusion.emitOpError("sums rows and columns in a launch of its own");
+    return kb.fusion.emitOpError(
+        "sums rows and columns in a launch of its own");
   for (const analysis::RegionForm *sizes : {&kb.form, &kb.counted})
     if (sizes->reduced != kb.pattern.reduced ||
         sizes->columns.size() != kb.pattern.columns.size())

@@ -95,14 +95,14 @@ TEST(Compile, LargeIndicesClamp) {
 // A region that no kernel can be runs as one kernel per op.
 TEST(Compile, RegionOfDifferentRowsIsSplit) {
   checkGraph(
-      R"(func.func @f(%x: tensor<33x31xf32>) -> (tensor<33xf32>, tensor<31xf32>) {
-    %0:2 = graph.fusion(%a = %x) : (tensor<33x31xf32>) -> (tensor<33xf32>, tensor<31xf32>) {
-      %e = graph.exp %a : tensor<33x31xf32>
-      %r = graph.reduce sum %e [1] : tensor<33x31xf32> -> tensor<33xf32>
-      %c = graph.reduce sum %e [0] : tensor<33x31xf32> -> tensor<31xf32>
-      graph.yield %r, %c : tensor<33xf32>, tensor<31xf32>
+      R"(func.func @f(%x: tensor<3x33x31xf32>) -> (tensor<3x33xf32>, tensor<3x31xf32>) {
+    %0:2 = graph.fusion(%a = %x) : (tensor<3x33x31xf32>) -> (tensor<3x33xf32>, tensor<3x31xf32>) {
+      %e = graph.exp %a : tensor<3x33x31xf32>
+      %r = graph.reduce sum %e [2] : tensor<3x33x31xf32> -> tensor<3x33xf32>
+      %c = graph.reduce sum %e [1] : tensor<3x33x31xf32> -> tensor<3x31xf32>
+      graph.yield %r, %c : tensor<3x33xf32>, tensor<3x31xf32>
     }
-    return %0#0, %0#1 : tensor<33xf32>, tensor<31xf32>
+    return %0#0, %0#1 : tensor<3x33xf32>, tensor<3x31xf32>
   })",
       {{64 * kEps, 0}, false, 1, 3});
 }

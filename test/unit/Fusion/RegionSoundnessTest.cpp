@@ -111,8 +111,8 @@ private:
                             : output.isColumn ? reducedBox()
                                               : spine,
                             shapeOf(output.value)));
-    EXPECT_FALSE(output.isColumn && analysis::usesDimIn(output.index, 0,
-                                                        form.parallel.size()));
+    EXPECT_FALSE(output.isColumn &&
+                 analysis::usesDimIn(output.index, 0, form.parallel.size()));
     EXPECT_EQ(
         output.isUniform,
         !analysis::usesDimIn(output.index, form.parallel.size(), spine.size()));

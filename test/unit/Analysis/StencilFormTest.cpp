@@ -1,7 +1,8 @@
 //===- StencilFormTest.cpp - boxes and halos of window chains -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "fusec/Analysis/RegionShape.h"
+#include "fusec/Analysis/StencilMarch.h"
+#include "fusec/Analysis/StencilTile.h"
 #include "mlir/IR/Verifier.h"
 #include "gtest/gtest.h"
 
@@ -106,6 +107,53 @@ TEST_F(StencilForm, ALoneWindowStagesNothing) {
   ASSERT_TRUE(bool(form));
   EXPECT_EQ(form->haloRatio, 1.0);
   EXPECT_EQ(form->sharedBytes, 0);
+}
+
+// An empty box has threads, too: they hold points past its end.
+TEST(StencilThreads, EveryBoxHasRowsAndColumns) {
+  for (const std::vector<int64_t> &sizes : std::vector<std::vector<int64_t>>{
+           {}, {0}, {1}, {0, 40}, {40, 0}, {7, 0, 3}, {3, 5, 257}}) {
+    StencilThreads threads = stencilThreads(sizes);
+    int64_t rows = 1;
+    for (int64_t size : ArrayRef(sizes).drop_back(!sizes.empty()))
+      rows *= size;
+    EXPECT_GE(threads.rows(), std::max<int64_t>(rows, 1));
+    EXPECT_GE(threads.columns(), sizes.empty() ? 1 : sizes.back());
+    EXPECT_EQ(threads.innerWarps * threads.outerWarps, kStencilWarps);
+  }
+}
+
+// Large tiles for large images; a small image is cut further, so that more
+// multiprocessors have a block.
+TEST_F(StencilForm, SmallImagesHaveSmallTiles) {
+  auto tileOf = [&](int64_t edge) {
+    ops.clear();
+    Value a = window(input({edge, edge}), 5, 1, 2);
+    RegionVerdict form = analyze(window(a, 5, 1, 2));
+    return *chooseStencilTile(*form, stagedValues(*form));
+  };
+  SmallVector<int64_t> large = tileOf(4096), small = tileOf(256);
+  EXPECT_GT(large[0], 50);
+  EXPECT_GT(large[1], 50);
+  EXPECT_LT(small[0], 40);
+}
+
+// A lane holds four columns where the strips of a warp are mostly used; narrow
+// images have narrower strips.
+TEST_F(StencilForm, LanesHoldWhatTheWidthNeeds) {
+  auto vectorOf = [&](int64_t width) {
+    ops.clear();
+    Value a = window(input({512, width}), 3, 1, 1);
+    RegionVerdict form = analyze(window(a, 3, 1, 1));
+    std::optional<MarchForm> march = analyzeMarch(*form);
+    return march ? march->vector : 0;
+  };
+  EXPECT_EQ(vectorOf(23), 0); // nothing marches
+  EXPECT_EQ(vectorOf(24), 1);
+  EXPECT_EQ(vectorOf(30), 1);
+  EXPECT_EQ(vectorOf(48), 2);
+  EXPECT_EQ(vectorOf(96), 4);
+  EXPECT_EQ(vectorOf(4096), 4);
 }
 
 } // namespace

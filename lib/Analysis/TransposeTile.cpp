@@ -74,12 +74,11 @@ private:
 void Finder::collect() {
   llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
   for (Operation *op : form.ops) {
-    const OpFacts *fact = facts.get(op);
     auto placed = form.placements.find(op);
-    if (!fact || placed == form.placements.end())
-      continue;
+    if (placed == form.placements.end())
+      continue; // a constant
     for (auto [operand, access] :
-         llvm::zip(op->getOperands(), fact->space.operands)) {
+         llvm::zip(op->getOperands(), facts.get(op)->space.operands)) {
       Operation *producer = operand.getDefiningOp();
       if ((producer && inside.contains(producer)) || !access.map ||
           access.isMasked)

@@ -27,7 +27,7 @@
 // CONV: prepareA(i32 b, i32 outer)
 // CONV: b * 18432;
 // CONV: outer * 288;
-// CONV: gemm<{{.*}}>(holes, {{.*}}, (i32)900, (i32)288,
+// CONV: gemm{{.*}}(holes, {{.*}}, (i32)900, (i32)288,
 
 //--- kinds.mlir
 func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x128xbf16>) -> tensor<512x128xbf16> {

@@ -45,3 +45,72 @@ tile.kernel @warps(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 6
   %ro = tile.iota 0 : tensor<4x1xindex, #row>
   tile.store %s, %b[%ro] : tensor<4x1xf32, #row>, memref<?xf32>, tensor<4x1xindex, #row>
 }
+
+// In a loop the exchange is over before the next iteration writes its buffer
+// again: a barrier between the writes and the reads, and one after the reads.
+// CHECK: simt.kernel @again
+// CHECK: scf.for
+// CHECK:   memref.store
+// CHECK:   simt.barrier
+// CHECK:   memref.load
+// CHECK:   simt.barrier
+// CHECK-NOT: memref.load
+// CHECK: simt.store
+#strip = #tile.layout<reg = [], lane = [32:1:1], warp = [2:32:1]>
+#one = #tile.layout<reg = [], lane = [32:0:1], warp = [2:0:1]>
+tile.kernel @again(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 64 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %start = arith.muli %i, %c64 : index
+    %starts = tile.splat %start : index -> tensor<1x64xindex, #strip>
+    %c = tile.iota 1 : tensor<1x64xindex, #strip>
+    %at = arith.addi %starts, %c : tensor<1x64xindex, #strip>
+    %v = tile.load %a[%at] : memref<?xf32>, tensor<1x64xindex, #strip> -> tensor<1x64xf32, #strip>
+    %s = tile.reduce %v axes [1] : tensor<1x64xf32, #strip> -> tensor<1x1xf32, #one> {
+    ^bb0(%x: f32, %y: f32):
+      %m = arith.maximumf %x, %y : f32
+      tile.yield %m : f32
+    }
+    %out = tile.splat %i : index -> tensor<1x1xindex, #one>
+    tile.store %s, %b[%out] : tensor<1x1xf32, #one>, memref<?xf32>, tensor<1x1xindex, #one>
+  }
+}
+
+// Exchanges of 16 KiB each: the second uses the buffer of the first, after a
+// barrier, because other warps may still read it.
+// CHECK: simt.kernel @reuse
+// CHECK: simt.shared : memref<4096xf32, 3>
+// CHECK-NOT: simt.shared
+// CHECK: memref.store
+// CHECK: simt.barrier
+// CHECK: memref.load
+// CHECK: simt.barrier
+// CHECK: memref.store {{.*}} : memref<4096xf32, 3>
+// CHECK: simt.barrier
+// CHECK: memref.load {{.*}} : memref<4096xf32, 3>
+#rows = #tile.layout<reg = [16:32:0], lane = [32:1:0], warp = [8:1:1]>
+#sums = #tile.layout<reg = [16:32:0], lane = [32:1:0], warp = [8:0:1]>
+tile.kernel @reuse(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 256 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %r = tile.iota 0 : tensor<512x8xindex, #rows>
+  %c = tile.iota 1 : tensor<512x8xindex, #rows>
+  %eight = arith.constant dense<8> : tensor<512x8xindex, #rows>
+  %start = arith.muli %r, %eight : tensor<512x8xindex, #rows>
+  %at = arith.addi %start, %c : tensor<512x8xindex, #rows>
+  %v = tile.load %a[%at] : memref<?xf32>, tensor<512x8xindex, #rows> -> tensor<512x8xf32, #rows>
+  %max = tile.reduce %v axes [1] : tensor<512x8xf32, #rows> -> tensor<512x1xf32, #sums> {
+  ^bb0(%x: f32, %y: f32):
+    %m = arith.maximumf %x, %y : f32
+    tile.yield %m : f32
+  }
+  %sum = tile.reduce %v axes [1] : tensor<512x8xf32, #rows> -> tensor<512x1xf32, #sums> {
+  ^bb0(%x: f32, %y: f32):
+    %m = arith.addf %x, %y : f32
+    tile.yield %m : f32
+  }
+  %d = arith.subf %max, %sum : tensor<512x1xf32, #sums>
+  %ro = tile.iota 0 : tensor<512x1xindex, #sums>
+  tile.store %d, %b[%ro] : tensor<512x1xf32, #sums>, memref<?xf32>, tensor<512x1xindex, #sums>
+}

@@ -30,3 +30,30 @@ tile.kernel @pointwise(%a: memref<?xf16>, %b: memref<?xf32>, %n: index) attribut
   %s = arith.mulf %w, %w : tensor<256xf32, #l>
   tile.store %s, %b[%i] mask %m {vector = 4 : i64} : tensor<256xf32, #l>, memref<?xf32>, tensor<256xindex, #l>, tensor<256xi1, #l>
 }
+
+// What a loop uses and nothing else is computed before it, not in each
+// iteration.
+// CHECK: simt.kernel @before
+// CHECK: %[[Y:.*]] = memref.alloca() : memref<4xf32>
+// CHECK: scf.for
+// CHECK:   arith.mulf
+// CHECK:   memref.store %{{.*}}, %[[Y]]
+// CHECK: scf.for %[[I:.*]] = %c0 to %c8
+// CHECK-NOT: arith.mulf
+// CHECK:   memref.load %[[Y]]
+// CHECK: simt.store
+#four = #tile.layout<reg = [4:1:0], lane = [32:4:0], warp = []>
+tile.kernel @before(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %i = tile.iota 0 : tensor<128xindex, #four>
+  %v = tile.load %a[%i] : memref<?xf32>, tensor<128xindex, #four> -> tensor<128xf32, #four>
+  %s = arith.mulf %v, %v : tensor<128xf32, #four>
+  %zero = arith.constant dense<0.0> : tensor<128xf32, #four>
+  %sum = scf.for %w = %c0 to %c8 step %c1 iter_args(%acc = %zero) -> tensor<128xf32, #four> {
+    %next = arith.addf %acc, %s : tensor<128xf32, #four>
+    scf.yield %next : tensor<128xf32, #four>
+  }
+  tile.store %sum, %b[%i] : tensor<128xf32, #four>, memref<?xf32>, tensor<128xindex, #four>
+}

@@ -54,3 +54,25 @@ tile.kernel @masked(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) attributes 
   }
   tile.store %sum, %b[%i] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
 }
+
+// A strip of one output has nothing to share: its rows take no registers.
+// CHECK: simt.kernel @single
+// CHECK-NOT: memref<3xf32>
+// CHECK: scf.for %[[W:.*]] = %c0 to %c3
+// CHECK: simt.load 1
+#one = #tile.layout<reg = [1:1:0], lane = [32:1:0], warp = []>
+tile.kernel @single(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %i = tile.iota 0 : tensor<32xindex, #one>
+  %zero = arith.constant dense<0.0> : tensor<32xf32, #one>
+  %sum = scf.for %w = %c0 to %c3 step %c1 iter_args(%acc = %zero) -> tensor<32xf32, #one> {
+    %ws = tile.splat %w : index -> tensor<32xindex, #one>
+    %at = arith.addi %i, %ws : tensor<32xindex, #one>
+    %v = tile.load %a[%at] : memref<?xf32>, tensor<32xindex, #one> -> tensor<32xf32, #one>
+    %next = arith.addf %acc, %v : tensor<32xf32, #one>
+    scf.yield %next : tensor<32xf32, #one>
+  }
+  tile.store %sum, %b[%i] : tensor<32xf32, #one>, memref<?xf32>, tensor<32xindex, #one>
+}

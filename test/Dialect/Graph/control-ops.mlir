@@ -35,6 +35,20 @@ func.func @while(%n: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %r#1 : tensor<4xf32>
 }
 
+// A loop that never runs.
+// CHECK-LABEL: func @while_never
+func.func @while_never(%n: tensor<i1>) -> tensor<i1> {
+  // CHECK: graph.while(%{{.*}}) max_trips = 0 : (tensor<i1>) -> tensor<i1>
+  %r = graph.while (%n) max_trips = 0 : (tensor<i1>) -> tensor<i1> {
+  ^bb0(%i: tensor<i1>):
+    graph.yield %i : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i1>):
+    graph.yield %i : tensor<i1>
+  }
+  return %r : tensor<i1>
+}
+
 // CHECK-LABEL: func @scan
 func.func @scan(%h: tensor<3xf32>, %xs: tensor<5x3xf32>) -> (tensor<3xf32>, tensor<5x3xf32>) {
   // CHECK: graph.scan carry(%{{.*}}) over(%{{.*}}) trips = 5 {reverse = true} : (tensor<3xf32>, tensor<5x3xf32>) -> (tensor<3xf32>, tensor<5x3xf32>)

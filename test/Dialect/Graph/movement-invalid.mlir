@@ -96,6 +96,22 @@ func.func @slice_range(%x: tensor<10xf32>) {
 
 // -----
 
+func.func @slice_before(%x: tensor<10xf32>) {
+  // expected-error @+1 {{dimension 0 reads 2 elements from -1 by 1, outside the operand's size}}
+  %0 = graph.slice %x offsets [-1] strides [1] : tensor<10xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_before_unknown(%x: tensor<?xf32>) {
+  // expected-error @+1 {{dimension 0 reads 3 elements from 1 by -1, outside the operand's size}}
+  %0 = graph.slice %x offsets [1] strides [-1] : tensor<?xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
 func.func @slice_overflow(%x: tensor<10xf32>) {
   // expected-error @+1 {{dimension 0 reads 3 elements from 0 by 9223372036854775807, outside the operand's size}}
   %0 = graph.slice %x offsets [0] strides [9223372036854775807] : tensor<10xf32> -> tensor<3xf32>

@@ -58,3 +58,15 @@ func.func @not_narrow(%a: tensor<4x32xi8>, %wide: tensor<32x8xi32>, %b: tensor<3
   %r2 = graph.contract %sc, %c batch [] x [] contract [1] x [0] : tensor<4x8xi32>, tensor<8x8xi8> -> tensor<4x8xi32>
   return %r0, %r1, %r2 : tensor<4x8xi32>, tensor<4x8xi32>, tensor<4x8xi32>
 }
+
+// A zero point of wide integers takes no part in a narrow product: it stays.
+// CHECK-LABEL: func @wide
+// CHECK: %[[D:.*]] = graph.sub %arg0
+// CHECK: graph.contract %[[D]], %{{.*}} : tensor<4x32xi32>
+// CHECK-NOT: graph.contract
+func.func @wide(%a: tensor<4x32xi32>, %b: tensor<32x8xi8>, %z: tensor<i32>) -> tensor<4x8xi32> {
+  %zs = graph.broadcast %z [] : tensor<i32> -> tensor<4x32xi32>
+  %d = graph.sub %a, %zs : tensor<4x32xi32>
+  %r = graph.contract %d, %b batch [] x [] contract [1] x [0] : tensor<4x32xi32>, tensor<32x8xi8> -> tensor<4x8xi32>
+  return %r : tensor<4x8xi32>
+}

@@ -46,3 +46,26 @@ tile.kernel @kept(%w: memref<?xf32>, %b: memref<?xf32>, %n: index) attributes {t
     tile.store %v, %b[%z] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
   }
 }
+
+// As many as a thread has registers for: 64 of one loop.
+// CHECK-LABEL: tile.kernel @many
+// CHECK: tile.load %{{.*}} -> tensor<2048xf32
+// CHECK: scf.for
+// CHECK: tile.load %{{.*}} -> tensor<32xf32
+#full = #tile.layout<reg = [64:32:0], lane = [32:1:0], warp = []>
+#more = #tile.layout<reg = [], lane = [32:1:0], warp = []>
+tile.kernel @many(%w: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %at = tile.iota 0 : tensor<2048xindex, #full>
+    %v = tile.load %w[%at] : memref<?xf32>, tensor<2048xindex, #full> -> tensor<2048xf32, #full>
+    %here = tile.iota 0 : tensor<32xindex, #more>
+    %u = tile.load %w[%here] : memref<?xf32>, tensor<32xindex, #more> -> tensor<32xf32, #more>
+    %s = tile.splat %i : index -> tensor<2048xindex, #full>
+    %t = tile.splat %i : index -> tensor<32xindex, #more>
+    tile.store %v, %b[%s] : tensor<2048xf32, #full>, memref<?xf32>, tensor<2048xindex, #full>
+    tile.store %u, %b[%t] : tensor<32xf32, #more>, memref<?xf32>, tensor<32xindex, #more>
+  }
+}

@@ -28,3 +28,17 @@ tile.kernel @unaligned(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) attribut
   %v = tile.load %a[%j] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
   tile.store %v, %b[%i] mask %m : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>, tensor<128xi1, #l>
 }
+
+// The same with a lower bound, as padding has.
+// CHECK-LABEL: tile.kernel @from
+// CHECK: tile.load {{.*}} {vector = 4 : i64}
+tile.kernel @from(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64: 32>} {
+  %c4 = arith.constant 4 : index
+  %bound = arith.muli %n, %c4 : index
+  %i = tile.iota 0 : tensor<128xindex, #l>
+  %limit = tile.splat %bound : index -> tensor<128xindex, #l>
+  %m = arith.cmpi sge, %i, %limit : tensor<128xindex, #l>
+  %z = arith.constant dense<0.0> : tensor<128xf32, #l>
+  %v = tile.load %a[%i] mask %m other %z : memref<?xf32>, tensor<128xindex, #l>, tensor<128xi1, #l>, tensor<128xf32, #l> -> tensor<128xf32, #l>
+  tile.store %v, %b[%i] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
+}

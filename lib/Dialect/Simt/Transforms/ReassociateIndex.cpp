@@ -29,6 +29,7 @@ class Reassociate {
 public:
   /// Rewrites `root`, the last op of a sum, unless it is short.
   void rewrite(Operation *root);
+  /// An addition, subtraction or multiplication by a constant of indices.
   static bool isSumOp(Operation *op);
   /// Takes terms that are multiples of the divisor out of a division or
   /// remainder of a sum without negative parts.
@@ -199,8 +200,7 @@ struct ReassociateIndexPass
     Reassociate reassociate;
     SmallVector<Operation *> divisions;
     getOperation().walk([&](Operation *op) {
-      if (isa<arith::DivUIOp, arith::RemUIOp>(op) &&
-          op->getResult(0).getType().isIndex())
+      if (isa<arith::DivUIOp, arith::RemUIOp>(op))
         divisions.push_back(op);
     });
     for (Operation *division : divisions)

@@ -74,6 +74,12 @@ TEST_F(InPlaceTest, OtherReadsForbidIt) {
     %0 = graph.cast %a : tensor<64x64xf32> -> tensor<64x64xf16>
     return %0 : tensor<64x64xf16>
   })").aliases.empty());
+  // A buffer of another size, read where it is written.
+  EXPECT_TRUE(compile(R"(func.func @f(%a: tensor<64xf32>) -> tensor<32xf32> {
+    %0 = graph.slice %a offsets [0] strides [1] : tensor<64xf32> -> tensor<32xf32>
+    %1 = graph.exp %0 : tensor<32xf32>
+    return %1 : tensor<32xf32>
+  })").aliases.empty());
   // %a has an element for a whole row; %b is read where it is written.
   EXPECT_EQ(compile(R"(func.func @f(%a: tensor<64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
     %0 = graph.broadcast %a [0] : tensor<64xf32> -> tensor<64x64xf32>

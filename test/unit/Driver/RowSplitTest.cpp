@@ -191,3 +191,24 @@ TEST(RowSplit, VarianceOfLargeMeans) {
             .str(),
         {{0, 1e36}, false, 17});
 }
+
+// Means of the parts that lie apart are the largest share of the squares.
+TEST(RowSplit, VarianceOfATrend) {
+  for (int64_t columns : {40001, 70001})
+    checkGraph(
+        llvm::formatv(R"(func.func @f(%x: tensor<2x{0}xf32>) -> tensor<2xf32> {{
+    %i = graph.iota 1 : tensor<2x{0}xf32>
+    %n = graph.constant dense<{0}.0> : tensor<2xf32>
+    %y = graph.add %x, %i : tensor<2x{0}xf32>
+    %s = graph.reduce sum %y [1] : tensor<2x{0}xf32> -> tensor<2xf32>
+    %m = graph.div %s, %n : tensor<2xf32>
+    %mb = graph.broadcast %m [0] : tensor<2xf32> -> tensor<2x{0}xf32>
+    %d = graph.sub %y, %mb : tensor<2x{0}xf32>
+    %q = graph.mul %d, %d : tensor<2x{0}xf32>
+    %v = graph.reduce sum %q [1] : tensor<2x{0}xf32> -> tensor<2xf32>
+    return %v : tensor<2xf32>
+  })",
+                      columns)
+            .str(),
+        {{2e-5, 0}, false, 18});
+}

@@ -122,6 +122,45 @@ TEST(Attributes, BytesAreShared) {
   EXPECT_FALSE(alive.expired()) << "the context's resource keeps them";
 }
 
+// The store forgets bytes that are gone, from time to time, and no others.
+TEST(Attributes, TheStoreKeepsWhatIsAlive) {
+  mlir::MLIRContext context;
+  auto *store = context.getOrLoadDialect<graph::GraphDialect>()
+                    ->getRegisteredInterface<graph::ConstantStore>();
+  ASSERT_NE(store, nullptr);
+  std::vector<std::shared_ptr<const Bytes>> alive;
+  std::vector<const void *> gone;
+  // More than the store holds before it looks through them.
+  for (int i = 0; i < 3000; ++i) {
+    alive.push_back(std::make_shared<Bytes>(8, std::byte(1)));
+    store->add(alive.back());
+  }
+  for (int i = 0; i < 1500; ++i) {
+    gone.push_back(alive.back()->data());
+    alive.pop_back();
+  }
+  for (const std::shared_ptr<const Bytes> &bytes : alive)
+    ASSERT_EQ(store->find(bytes->data()), bytes);
+  for (const void *data : gone)
+    ASSERT_EQ(store->find(data), nullptr);
+}
+
+// A fact about a dimension admits the sizes from min to max, both included,
+// that the divisor divides.
+TEST(Attributes, FactsAdmitSizes) {
+  graph::DimFact fact;
+  fact.min = 8;
+  fact.max = 24;
+  fact.divisor = 4;
+  for (int64_t size = 0; size < 40; ++size)
+    EXPECT_EQ(fact.admits(size), size >= 8 && size <= 24 && size % 4 == 0)
+        << size;
+  fact.max = mlir::ShapedType::kDynamic;
+  EXPECT_TRUE(fact.admits(4000));
+  EXPECT_FALSE(fact.admits(4001));
+  EXPECT_FALSE(fact.admits(4));
+}
+
 // Bytes of somebody else are copied before they are written.
 TEST(Attributes, ViewsAreCopiedBeforeTheyAreWritten) {
   auto owner = std::make_shared<std::vector<std::byte>>(8, std::byte(1));

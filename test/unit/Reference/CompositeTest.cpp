@@ -73,6 +73,14 @@ TEST(Composite, Activations) {
       }
 }
 
+// Each composite counts once, primitives do not.
+TEST(Composite, DecompositionIsCounted) {
+  std::string type = typeText(DType::F32, {4});
+  Graph graph({type}, type, "graph.relu %0 : " + type);
+  EXPECT_EQ(graph::decomposeComposites(graph.function()), 1);
+  EXPECT_EQ(graph::decomposeComposites(graph.function()), 0);
+}
+
 TEST(Composite, ReluOfIntegers) {
   for (DType dtype : {DType::I8, DType::U8, DType::I64, DType::U64}) {
     HostTensor x = specialValues(dtype);

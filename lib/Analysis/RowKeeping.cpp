@@ -75,7 +75,6 @@ std::optional<RowTiling> analysis::keepRows(const LongRows &rows,
     return std::nullopt;
   RowTiling result;
   result.across = rows.across;
-  result.onePass = rows.onePass;
   result.lanes = rows.across ? 1 : 32;
   result.vector = rows.vector;
   int64_t bytes = 0;

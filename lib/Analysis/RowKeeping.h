@@ -17,8 +17,6 @@ struct LongRows {
   int64_t rows, columns;
   /// Of inputs, at each element.
   int64_t bytes;
-  /// All reductions in one pass.
-  bool onePass;
 };
 
 /// The digits of rows that are read once: a block, or a cluster of 2 to 16,
@@ -26,10 +24,6 @@ struct LongRows {
 /// all). Nothing where the target has no clusters or the rows are too long.
 std::optional<RowTiling> keepRows(const LongRows &rows,
                                   const TargetInfo &target);
-
-/// Whether reductions that one pass can make should be made so over rows that
-/// are kept.
-bool prefersOnePass(const RegionForm &form);
 
 } // namespace fusec::analysis
 

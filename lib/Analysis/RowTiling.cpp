@@ -135,8 +135,7 @@ int64_t analysis::vectorAlong(int64_t inner, int64_t bytes, int64_t limit) {
   return vector;
 }
 
-/// What a value is a repetition or another shape of.
-static Value withoutMovement(Value value) {
+Value analysis::withoutMovement(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<graph::BroadcastOp, graph::ReshapeOp>(op))
       break;
@@ -451,8 +450,7 @@ RowTiling Chooser::run() {
   }
   bool onePass = isOnePass(form, rescale);
   if (!onePass || countPasses(form, true) > 1)
-    if (auto kept = keepRows({across, vector, rows, columns, access.inputBytes,
-                              onePass && prefersOnePass(form)},
+    if (auto kept = keepRows({across, vector, rows, columns, access.inputBytes},
                              target))
       return *kept;
   bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
@@ -471,13 +469,6 @@ RowTiling Chooser::run() {
   online.columnsPerSplit = llvm::divideCeil(columns, uint64_t(step)) * step;
   online.onePass = true;
   return online;
-}
-
-// A maximum and a sum that is rescaled cost less than two meetings of the
-// blocks; a mean and squares cost a division for each element, so that a second
-// look at what is kept is cheaper.
-bool analysis::prefersOnePass(const RegionForm &form) {
-  return centredSums(form).empty();
 }
 
 RowTiling analysis::tileRows(const RegionForm &form, const AccessFacts &access,

@@ -107,6 +107,9 @@ struct RescaledSum {
 };
 llvm::SmallVector<RescaledSum, 1> rescaledSums(const RegionForm &form);
 
+/// What `value` is a repetition or another shape of.
+mlir::Value withoutMovement(mlir::Value value);
+
 /// A sum of (x - mean)^2 beside the sum of the same x that makes the mean, over
 /// the same axes: with (count, mean, sum of squares) as state, one pass makes
 /// both. Neither is ever computed as a difference of large sums.

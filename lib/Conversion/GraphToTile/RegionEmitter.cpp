@@ -109,6 +109,7 @@ Value RegionEmitter::emitUncached(Value value, ValueRange index) {
                         !cast<graph::FusibleOpInterface>(op).readsRounded();
   llvm::SaveAndRestore narrow(isNarrow, mayApproximate);
   llvm::SaveAndRestore saturates(isSaturated, isa<graph::QuantizeOp>(op));
+  llvm::SaveAndRestore byOne(isByOne, byOneAtLeast.contains(op));
   ElementBuilder eb = elements();
   std::unique_ptr<graph::ElementReader> operands = reader(op);
   return cast<graph::FusibleOpInterface>(op).buildElement(
@@ -127,7 +128,8 @@ void RegionEmitter::notifyOperationInserted(Operation *op,
   if (isNarrow &&
       isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
           math::ExpOp, math::ErfOp, math::TanhOp, math::SqrtOp>(op))
-    mark(Flags::contract | Flags::afn);
+    mark(Flags::contract | Flags::afn |
+         (isByOne && isa<arith::DivFOp>(op) ? Flags::arcp : Flags::none));
 }
 
 Value RegionEmitter::constant(graph::ConstantOp op, ValueRange index) {

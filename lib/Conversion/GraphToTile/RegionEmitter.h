@@ -11,6 +11,7 @@
 #include "fusec/Conversion/GraphToTile.h"
 #include "fusec/Dialect/Graph/IR/Element.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <functional>
 #include <map>
@@ -42,6 +43,8 @@ public:
   /// Consulted before a value is computed; may be empty. Returns the tile of
   /// the value at the index, or null to let the emitter compute it.
   std::function<mlir::Value(mlir::Value, mlir::ValueRange)> staged;
+  /// Quotients by what is at least 1 (or NaN), and below 2^126.
+  llvm::DenseSet<mlir::Operation *> byOneAtLeast;
   /// Consulted before a masked read: the value and index, the mask, and what
   /// the read gives where it is false. Returns the result of the whole read, or
   /// null. May be empty.
@@ -138,6 +141,8 @@ private:
   bool isNarrow = false;
   // Quotients are rounded to few bits and saturated.
   bool isSaturated = false;
+  // What is being divided by is known to be at least 1.
+  bool isByOne = false;
   // (value, mask, carrier, rounded, index...) -> tile.
   std::map<std::vector<void *>, mlir::Value> memo;
   llvm::DenseMap<mlir::Value, int64_t> ranges;

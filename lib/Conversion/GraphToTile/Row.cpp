@@ -328,7 +328,19 @@ LogicalResult RowSchedule::runWhole() {
   return success();
 }
 
+/// Quotients by a sum of exp(x - max(x)), which is at least exp(0).
+void RowSchedule::markQuotients() {
+  for (const analysis::RescaledSum &pair : analysis::rescaledSums(form)) {
+    Value sum = form.stages[pair.sum].op->getResult(0);
+    for (Operation *op : form.ops)
+      if (auto quotient = dyn_cast<graph::DivOp>(op))
+        if (analysis::withoutMovement(quotient.getRhs()) == sum)
+          kb.emitter.byOneAtLeast.insert(op);
+  }
+}
+
 LogicalResult RowSchedule::run() {
+  markQuotients();
   if (tiling.splits > 1)
     return runSplit();
   if (tiling.keptBytes)

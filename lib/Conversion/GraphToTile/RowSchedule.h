@@ -55,6 +55,7 @@ protected:
     return kb.index(llvm::divideCeil(columns, step) * step);
   }
   mlir::LogicalResult runWhole();
+  void markQuotients();
   void storeLooped();
 
   // RowOnePass.cpp

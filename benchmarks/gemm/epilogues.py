@@ -29,6 +29,33 @@ def bias_gelu(m, n, k, dtype="bf16"):
                    natives=[("addmm, gelu", native), ("cublasLt", fused)])
 
 
+def linear(m, n, k, dtype="f16", residual=False):
+    """x . w + bias, and a matrix added."""
+    def graph(b, x, w, bias, *r):
+        y = b.matmul(x, w) + bias
+        return {"y": y + r[0] if r else y}
+
+    def formula(F, x, w, bias, *r):
+        y = x @ w + bias
+        return y + r[0] if r else y,
+
+    def native(torch, x, w, bias, *r):
+        y = torch.addmm(bias, x, w)
+        return y + r[0] if r else y
+
+    def added(torch, x, w, bias, r):
+        return torch.addmm(r, x, w) + bias
+    more = [In("r", dtype, (m, n))] if residual else []
+    return Product([In("x", dtype, (m, k)), In("w", dtype, (k, n), scale=k ** -0.5),
+                    In("bias", dtype, (n,)), *more], graph, formula,
+                   size(dtype, m, k) + size(dtype, k, n) + size(dtype, 1, n)
+                   + (2 if residual else 1) * size(dtype, m, n),
+                   [Sample([0], {0: 0, 3: 0} if residual else {0: 0})],
+                   {0: "loose"}, flops=2 * m * n * k,
+                   natives=[("addmm", native)]
+                   + ([("addmm of r", added)] if residual else []))
+
+
 def gelu_fp8(m, n, k):
     """erf GELU of x . w + bias, divided by a scale, in float8."""
     def graph(b, x, w, bias, scale):
@@ -116,6 +143,11 @@ def norm_product(m, n, k):
 
 
 _SMALL = dict(m=67, n=136, k=96)
+for _n, _k in ((768, 768), (2304, 768), (768, 3072)):
+    for _residual in (False, True):
+        add(f"{'residual' if _residual else 'bias'}-f16-32768x{_n}x{_k}", linear,
+            dict(m=32768, n=_n, k=_k, residual=_residual), _SMALL,
+            1.1 if _residual else 0.97)
 add("gelu-8192x8192x4096", bias_gelu, dict(m=8192, n=8192, k=4096), _SMALL, 1.1)
 add("gelu-fp8-8192x8192x4096", gelu_fp8, dict(m=8192, n=8192, k=4096), _SMALL,
     1.2)

@@ -200,8 +200,8 @@ static GemmSupply supplyOf(tile::ContractOp op) {
 /// decides, `actual` the one of this problem, which must not exceed it.
 static bool setBoxRows(GemmConfig &config, tile::ContractOp op, int64_t rows,
                        int64_t actual) {
-  if (config.loop != cuda::GemmLoop::Warpgroup || op.getLhsOuter() ||
-      !op.getLhsMatrix())
+  if (config.loop != cuda::GemmLoop::Warpgroup || config.halfStages ||
+      op.getLhsOuter() || !op.getLhsMatrix())
     return true;
   int64_t eights = llvm::alignTo(uint64_t(rows), 8);
   if (eights >= config.tileM)

@@ -604,6 +604,8 @@ FUSEC_DEVICE void ld(T (&dst)[N], i32 r, const T *p, I off, FUSEC_DETAIL_LINE) {
   if (r % V == 0)
     fusec_detail::load<V>(dst + r, fusec_detail::address(p, off), line);
 }
+template <i32 N, class T, class I>
+FUSEC_DEVICE void prefetch_l2(const T *, I) {}
 template <i32 V, class T, i32 N, class I>
 FUSEC_DEVICE void ldm(T (&dst)[N], i32 r, const T *p, I off, bool mask,
                       fusec_detail::Same<T> other, FUSEC_DETAIL_LINE) {

@@ -35,7 +35,7 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
                            const GemmMatrix &matrix) {
   GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
   bool isOuter = isLhs ? op.getLhsOuter() : op.getRhsOuter();
-  int64_t tile = isLhs ? config.tileM : config.tileN / config.cluster;
+  int64_t tile = isLhs ? config.tileM : config.boxColumns();
   if (int64_t rows = isLhs ? shortRows(op) : 0)
     tile = rows;
   int64_t bytes = config.elementBytes();

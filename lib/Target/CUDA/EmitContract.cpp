@@ -11,6 +11,8 @@
 #include "HoleSplit.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -38,6 +40,7 @@ private:
   LogicalResult writeValues(char side, Block &hole, const HoleSplit &split,
                             int64_t vector);
   LogicalResult writeEpilogue(Block &hole);
+  LogicalResult writePrefetch(Block &hole);
   /// Writes ops of the hole that are, or are not, in the late part.
   LogicalResult writePart(Emitter &emitter, Block &hole, const HoleSplit &split,
                           bool late);
@@ -221,6 +224,92 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
   return success();
 }
 
+namespace {
+/// The arithmetic before an address of the epilogue hole.
+class Address {
+public:
+  explicit Address(Block &hole) : hole(hole) {}
+  /// Whether `value` follows from coordinates alone.
+  bool add(Value value);
+  bool dependsOn(unsigned coordinate) const { return coordinates[coordinate]; }
+  /// Operations in the order in which they are to be written, and variables of
+  /// loops over registers that they use.
+  ArrayRef<Operation *> getOps() const { return ops.getArrayRef(); }
+  ArrayRef<Value> getLoopVariables() const { return loops.getArrayRef(); }
+
+private:
+  Block &hole;
+  bool coordinates[3] = {};
+  llvm::SetVector<Operation *> ops;
+  llvm::SetVector<Value> loops;
+};
+} // namespace
+
+bool Address::add(Value value) {
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    Block *owner = arg.getOwner();
+    if (owner == &hole && arg.getArgNumber() < 3)
+      return coordinates[arg.getArgNumber()] = true;
+    if (auto loop = dyn_cast<scf::ForOp>(owner->getParentOp());
+        loop && arg == loop.getInductionVar())
+      return loops.insert(arg), true;
+    // From outside: extents, but not accumulators.
+    return owner != &hole && !isa<MemRefType>(arg.getType());
+  }
+  Operation *op = value.getDefiningOp();
+  if (!hole.findAncestorOpInBlock(*op) || isa<arith::ConstantOp>(op))
+    return !isa<MemRefType>(value.getType());
+  if (ops.contains(op))
+    return true;
+  if (!isPure(op) || op->getNumRegions() || op->getNumResults() != 1 ||
+      !llvm::all_of(op->getOperands(), [&](Value v) { return add(v); }))
+    return false;
+  ops.insert(op);
+  return true;
+}
+
+/// A function that asks for what the epilogue reads at 32 columns of a row, so
+/// that it is in L2 when the products are done. Vectors along rows or columns
+/// are few bytes that others have read before.
+LogicalResult HoleWriter::writePrefetch(Block &hole) {
+  std::string text;
+  llvm::raw_string_ostream body(text);
+  Emitter emitter(body, kernel.indexType == "i64");
+  emitter.indent = 2;
+  for (auto [value, name] : members)
+    emitter.setText(value, name);
+  static const char *const kNames[] = {"b", "m", "n"};
+  for (unsigned i = 0; i < 3; ++i)
+    bind(emitter, hole.getArgument(i), kNames[i]);
+  DenseSet<Operation *> written;
+  bool hasAny = false;
+  for (auto loop : hole.getOps<scf::ForOp>())
+    for (auto load : loop.getBody()->getOps<simt::LoadOp>()) {
+      Address address(hole);
+      if (load.getVector() == 1 || !address.add(load.getOffset()) ||
+          !address.dependsOn(1) || !address.dependsOn(2) ||
+          (load.getMask() && !address.add(load.getMask())))
+        continue;
+      for (Value variable : address.getLoopVariables())
+        emitter.setText(variable, "0");
+      for (Operation *op : address.getOps())
+        if (written.insert(op).second && failed(emitter.emitOp(op)))
+          return failure();
+      emitter.line() << (load.getMask()
+                             ? "if (" + emitter.use(load.getMask()) + ") "
+                             : "")
+                     << "prefetch_l2<32>(" << emitter.use(load.getBuffer())
+                     << ", " << emitter.use(load.getOffset()) << ");\n";
+      hasAny = true;
+    }
+  os << "  static constexpr bool kPrefetches = " << (hasAny ? "true" : "false")
+     << ";\n";
+  if (hasAny)
+    os << "  FUSEC_METHOD void prefetch(i32 b, i32 m, i32 n) const {\n"
+       << body.str() << "  }\n";
+  return success();
+}
+
 LogicalResult HoleWriter::write() {
   collectMembers();
   std::string holes = std::string(1, Emitter::kEntryMark) + "_holes";
@@ -236,7 +325,9 @@ LogicalResult HoleWriter::write() {
                           op.getLhsOuter())) ||
       failed(writeOperand('B', op.getRhs(), op.getRhsBase(), op.getRhsVector(),
                           op.getRhsOuter())) ||
-      failed(writeEpilogue(op.getEpilogue().front())))
+      failed(writeEpilogue(op.getEpilogue().front())) ||
+      (config.loop == GemmLoop::Warpgroup &&
+       failed(writePrefetch(op.getEpilogue().front()))))
     return failure();
   os << "};\nusing " << type << " = " << config.deviceType() << ";\n";
 

@@ -111,6 +111,34 @@ TEST(ContractionText, GemmBiasGeluOnHopper) {
   EXPECT_FALSE(has(kernel, "sourceA")) << "boxes need no addresses";
 }
 
+TEST(ContractionText, AsksForWhatTheEpilogueReadsEarly) {
+  runtime::Kernel kernel = kernelOf(
+      R"(func.func @f(%a: tensor<4096x256xf16>, %b: tensor<256x512xf16>, %c: tensor<4096x512xf16>, %d: tensor<512xf16>) -> tensor<4096x512xf16> {
+    %0 = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<4096x256xf16>, tensor<256x512xf16> -> tensor<4096x512xf16>
+    %1 = graph.broadcast %d [1] : tensor<512xf16> -> tensor<4096x512xf16>
+    %2 = graph.add %0, %1 : tensor<4096x512xf16>
+    %3 = graph.add %2, %c : tensor<4096x512xf16>
+    return %3 : tensor<4096x512xf16>
+  })",
+      TargetInfo::h200());
+  EXPECT_TRUE(has(kernel, "kPrefetches = true"));
+  EXPECT_EQ(llvm::StringRef(kernel.source).count("prefetch_l2<32>("), 1u)
+      << "the matrix, not the row";
+  runtime::Kernel plain = kernelOf(kGemmBiasGelu, TargetInfo::h200());
+  EXPECT_TRUE(has(plain, "kPrefetches = false"));
+}
+
+TEST(ContractionText, WarpgroupsOfWideTilesAreApart) {
+  runtime::Kernel kernel = kernelOf(
+      R"(func.func @f(%a: tensor<65536x1280xbf16>, %b: tensor<1280x320xbf16>) -> tensor<65536x320xbf16> {
+    %0 = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<65536x1280xbf16>, tensor<1280x320xbf16> -> tensor<65536x320xbf16>
+    return %0 : tensor<65536x320xbf16>
+  })",
+      TargetInfo::h200());
+  EXPECT_TRUE(has(kernel, "GemmApartConfig<GemmKind::BF16, 320, 4, 3, 8, 2>"));
+  EXPECT_EQ(kernel.cluster, 2u);
+}
+
 TEST(ContractionText, FewRowsComeInShortBoxes) {
   runtime::Kernel kernel = kernelOf(
       R"(func.func @f(%a: tensor<13x4096xf16>, %b: tensor<4096x8192xf16>) -> tensor<13x8192xf16> {

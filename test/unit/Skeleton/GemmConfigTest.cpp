@@ -46,6 +46,41 @@ TEST(GemmConfig, HasTheFormulasOfTheWarpgroupLoop) {
   EXPECT_EQ(same.deviceType(), config.deviceType());
 }
 
+TEST(GemmConfig, HasTheFormulasOfWarpgroupsApart) {
+  GemmConfig config;
+  config.loop = GemmLoop::Warpgroup;
+  config.tileM = 128, config.tileN = 320, config.tileK = 64;
+  config.warpsM = 8, config.warpsN = 1, config.cluster = 2;
+  config.stages = 4, config.halfStages = 3;
+  EXPECT_EQ(config.deviceType(),
+            "GemmApartConfig<GemmKind::F16, 320, 4, 3, 8, 2>");
+  EXPECT_EQ(config.threads(), 384);
+  EXPECT_EQ(config.sharedBytes(), 128 * (4 * 128 + 2 * 3 * 192))
+      << "panels of 64 columns";
+  EXPECT_EQ(config.boxColumns(), 160);
+  GemmConfig same = GemmConfig::fromNumbers(config.toNumbers());
+  EXPECT_EQ(same.deviceType(), config.deviceType());
+  config.kind = GemmKind::E4M3;
+  config.tileN = 192, config.parts = 1, config.cluster = 1;
+  EXPECT_EQ(config.deviceType(),
+            "GemmApartConfig<GemmKind::E4M3, 192, 4, 3, 8, 1, true>");
+  EXPECT_EQ(config.sharedBytes(), 128 * (4 * 128 + 3 * 192));
+}
+
+TEST(GemmConfig, TakesTheWidestTilesWhereTheyFit) {
+  auto choose = [](int64_t m, int64_t n, GemmSupply supply) {
+    return chooseGemmConfig(GemmKind::BF16, m, n, 1280, 1, supply);
+  };
+  GemmConfig wide = choose(65536, 320, GemmSupply::Boxes);
+  EXPECT_EQ(wide.tileN, 320);
+  EXPECT_EQ(wide.halfStages, 3);
+  EXPECT_EQ(choose(65536, 320, GemmSupply::Groups).halfStages, 0);
+  EXPECT_EQ(choose(8192, 8192, GemmSupply::Boxes).tileN, 256);
+  EXPECT_EQ(choose(32768, 768, GemmSupply::Boxes).tileN, 256);
+  EXPECT_EQ(choose(64, 320, GemmSupply::Boxes).halfStages, 0)
+      << "boxes have all rows of a tile";
+}
+
 TEST(GemmConfig, PromotesSumsOfFloat8UnlessTheyMayBeFast) {
   for (GemmKind kind :
        {GemmKind::E4M3, GemmKind::E4M3E5M2, GemmKind::E5M2E4M3, GemmKind::E5M2})

@@ -71,6 +71,7 @@ struct TestOperands {
   using RowA = TestRow;
   using RowB = TestRow;
 #ifdef FUSEC_SM90
+  static constexpr bool kPrefetches = false;
   using BoxA = GemmBox<A::kOrder, 1, false, true>;
   using BoxB = GemmBox<B::kOrder, 1, false, true, 0, B::kBlocks>;
 #endif

@@ -85,8 +85,8 @@ struct GemmDevice {
 };
 
 /// One instantiation of the skeleton; the fields are the parameters of the
-/// device template `GemmConfig`, or of `GemmWgmmaConfig` with the Warpgroup
-/// loop, where warpsM counts the multiplying warps alone.
+/// device template `GemmConfig`, or of `GemmWgmmaConfig` or `GemmApartConfig`
+/// with the Warpgroup loop, where warpsM counts the multiplying warps alone.
 struct GemmConfig {
   GemmKind kind = GemmKind::F16;
   GemmLoop loop = GemmLoop::Warp;
@@ -109,7 +109,15 @@ struct GemmConfig {
   /// then added in f32 (8-bit floats); 0: the products accumulate by
   /// themselves.
   int64_t parts = 0;
+  /// Slots of each half of B where the two multiplying warpgroups have a ring
+  /// of their own for B (gemm_apart.cuh; Warpgroup loop, Boxes only), and
+  /// `stages` are A's; 0: they share one ring.
+  int64_t halfStages = 0;
 
+  /// Columns of a box of B along k.
+  int64_t boxColumns() const {
+    return halfStages ? tileN / 2 : tileN / cluster;
+  }
   /// Bytes of one element in shared memory.
   int64_t elementBytes() const;
   /// Threads of a block.
@@ -129,7 +137,7 @@ struct GemmConfig {
   const char *deviceFunction() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 14> toNumbers() const;
+  std::array<int64_t, 15> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 

@@ -14,6 +14,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 using namespace fusec::cuda;
@@ -28,12 +29,17 @@ namespace {
 struct Candidate {
   int64_t tileM, tileN, tileK, warpsM, warpsN, warpsK, stages, minBlocks;
   double rate, alone;
+  /// As GemmConfig has it.
+  int64_t halfStages = 0;
 };
 
 // 16-bit operands that the copy engine brings, in clusters of two.
 constexpr Candidate kHalfCluster[] = {
     {128, 256, 64, 8, 1, 1, 4, 1, 800, 1},
     {128, 128, 64, 8, 1, 1, 6, 1, 540, 1},
+    // Warpgroups apart, as a thread's 160 sums are half of the columns: for 320
+    // columns and multiples (benchmarks/results/2026-11-30-gemm.md).
+    {128, 320, 64, 8, 1, 1, 4, 1, 770, 1, /*halfStages=*/3},
 };
 // Asynchronous 16-bit operands on warpgroups; warpsM are the multiplying warps.
 // benchmarks/results/2026-11-29-gemm-wgmma.md.
@@ -79,7 +85,8 @@ constexpr Candidate kByteWarpgroup[] = {
 };
 // 8-bit floats whose sums are promoted: two sets of accumulators, so half the
 // columns a thread. Wider tiles are made in parts (`partsOf`). At 8192^3
-// (benchmarks/results/2026-11-30-float8.md); 160, alone 128 and 64 not measured.
+// (benchmarks/results/2026-11-30-float8.md); 160, alone 128 and 64 not
+// measured.
 constexpr Candidate kPromotedCluster[] = {
     {128, 256, 128, 8, 1, 1, 4, 1, 1510, 1},
     {128, 192, 128, 8, 1, 1, 5, 1, 1490, 1},
@@ -171,6 +178,7 @@ GemmConfig configOf(GemmKind kind, const Candidate &c) {
   config.warpsM = c.warpsM, config.warpsN = c.warpsN;
   config.warpsK = c.warpsK;
   config.stages = c.stages, config.minBlocks = c.minBlocks;
+  config.halfStages = c.halfStages;
   return config;
 }
 
@@ -237,6 +245,12 @@ int64_t GemmConfig::threads() const {
 }
 
 int64_t GemmConfig::sharedBytes() const {
+  if (halfStages) {
+    // Along n B comes in panels of 64.
+    int64_t half =
+        elementBytes() == 2 ? llvm::alignTo(tileN / 2, 64) : tileN / 2;
+    return 128 * (stages * tileM + 2 * halfStages * half);
+  }
   if (loop == GemmLoop::Warpgroup)
     return stages * (tileM + int64_t(llvm::alignTo(tileN, 64))) * tileK *
            elementBytes();
@@ -277,6 +291,12 @@ std::string GemmConfig::deviceType() const {
     add({tileM, tileN, warpsK, stages, cluster});
     break;
   case GemmLoop::Warpgroup:
+    if (halfStages) {
+      text.replace(0, strlen(types[1]), "GemmApartConfig");
+      add({tileN, stages, halfStages, groupM, cluster});
+      text += parts ? ", true" : "";
+      break;
+    }
     add({warpsM / 4, tileN, stages, groupM, minBlocks, cluster});
     if (parts)
       add({parts});
@@ -293,7 +313,7 @@ const char *GemmConfig::deviceFunction() const {
   return names[static_cast<unsigned>(loop)];
 }
 
-std::array<int64_t, 14> GemmConfig::toNumbers() const {
+std::array<int64_t, 15> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -307,11 +327,12 @@ std::array<int64_t, 14> GemmConfig::toNumbers() const {
           static_cast<int64_t>(loop),
           cluster,
           boxRows,
-          parts};
+          parts,
+          halfStages};
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 14 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 15 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -323,6 +344,7 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.cluster = numbers[11];
   config.boxRows = numbers[12];
   config.parts = numbers[13];
+  config.halfStages = numbers[14];
   return config;
 }
 
@@ -345,6 +367,9 @@ GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
       // The smallest configuration fits every device.
       bool isFallback = loop == GemmLoop::Warp && &c == &table.back() && !best;
       if (config.sharedBytes() > device.sharedPerBlock && !isFallback)
+        continue;
+      // Boxes have all rows of such a tile.
+      if (config.halfStages && m < config.tileM)
         continue;
       double time = estimate(config, c, m, n, k, batch, computed, device);
       if (best && time >= bestTime)

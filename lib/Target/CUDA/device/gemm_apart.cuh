@@ -183,6 +183,7 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
   GemmApartTurn<Config> turn{{0, 0}, {0, 0}};
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
+    tile.n0 += half * Config::kHalfN;
     Sum upper[kSums], lower[kSums];
     i32 lastA = 0, lastB = 0;
     if constexpr (Config::kPromoted) {
@@ -206,6 +207,8 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         for (i32 i = 0; i < 4; ++i)
           gemmApartIssue<Config, Holes>(two, below, b, i, i > 0);
         wgmma_commit();
+        if (s == 0)
+          gemmPrefetch<128, Config::kHalfN>(holes, tile, work.m, work.n);
         wgmma_wait<1>(one);
         FUSEC_UNROLL
         for (i32 r = 0; r < kSums; ++r)
@@ -232,6 +235,8 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
           gemmApartIssue<Config, Holes>(lower, below, b, i, s > 0 || i > 0);
         }
         wgmma_commit();
+        if (s == 0)
+          gemmPrefetch<128, Config::kHalfN>(holes, tile, work.m, work.n);
         wgmma_wait<1>();
         if (s > 0)
           gemmApartRelease<Config>(empty, lastA, lastB);
@@ -243,7 +248,6 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
       wgmma_wait<0>(lower);
       gemmApartRelease<Config>(empty, lastA, lastB);
     }
-    tile.n0 += half * Config::kHalfN;
     i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
     gemmHandOver<Config>(holes, upper, tile, row, work.m, work.n);
     gemmHandOver<Config>(holes, lower, tile, row + 64, work.m, work.n);

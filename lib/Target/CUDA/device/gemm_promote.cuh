@@ -31,6 +31,7 @@ gemmPromote(const Holes &holes, Ring ring, FUSEC_SHARED_PTR(FusecMbarrier) full,
   GemmTurn<Config::kStages> turn{0, 0};
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
+    tile.m0 += group * 64;
     typename Config::Sum acc[Config::kTileN / 2];
     FUSEC_UNROLL
     for (i32 r = 0; r < Config::kTileN / 2; ++r)
@@ -51,6 +52,8 @@ gemmPromote(const Holes &holes, Ring ring, FUSEC_SHARED_PTR(FusecMbarrier) full,
               sums, wgmma_advance(a, i * A::kStep),
               wgmma_advance(b, i * B::kStep), i > 0);
         wgmma_commit();
+        if (s == 0 && p == 0)
+          gemmPrefetch<64, Config::kTileN>(holes, tile, work.m, work.n);
         wgmma_wait<0>(sums);
         if (p == Config::kParts - 1)
           gemmRelease<Config>(empty, turn.slot);
@@ -60,7 +63,7 @@ gemmPromote(const Holes &holes, Ring ring, FUSEC_SHARED_PTR(FusecMbarrier) full,
       }
       turn.next();
     }
-    i32 row = tile.m0 + group * 64 + warp() % 4 * 16 + (lane() >> 2);
+    i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
     gemmHandOver<Config>(holes, acc, tile, row, work.m, work.n);
   }
 }

@@ -355,23 +355,45 @@ template <class Config, class Holes, class Sum, i32 R>
 FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n) {
   i32 quad = lane() & 3;
+  // One condition for all, so that what one chunk reads is under way while
+  // another one is computed.
   FUSEC_UNROLL
-  for (i32 c = 0; c < R / 16; ++c)
-    FUSEC_UNROLL
   for (i32 half = 0; half < 2; ++half) {
-    Sum v[8];
-    FUSEC_UNROLL
-    for (i32 j = 0; j < 4; ++j) {
-      v[2 * j] = acc[16 * c + 4 * j + 2 * half];
-      v[2 * j + 1] = acc[16 * c + 4 * j + 2 * half + 1];
-    }
-    if constexpr (!Holes::BoxB::kEights)
-      gemmExchange(v, quad);
-    i32 column = tile.n0 + 32 * c + 8 * quad;
     i32 place = row + 8 * half;
-    if (place < m && column < n) {
+    Sum v[R / 16][8];
+    FUSEC_UNROLL
+    for (i32 c = 0; c < R / 16; ++c) {
+      FUSEC_UNROLL
+      for (i32 j = 0; j < 4; ++j) {
+        v[c][2 * j] = acc[16 * c + 4 * j + 2 * half];
+        v[c][2 * j + 1] = acc[16 * c + 4 * j + 2 * half + 1];
+      }
+      if constexpr (!Holes::BoxB::kEights)
+        gemmExchange(v[c], quad);
+    }
+    if (place >= m)
+      continue;
+    FUSEC_UNROLL
+    for (i32 c = 0; c < R / 16; ++c) {
+      i32 column = tile.n0 + 32 * c + 8 * quad;
       i32 left = n - column;
-      holes.epilogue(tile.batch, place, column, v, left < 8 ? left : 8);
+      if (n % (2 * R) == 0 || column < n)
+        holes.epilogue(tile.batch, place, column, v[c], left < 8 ? left : 8);
+    }
+  }
+}
+
+/// Asks for what the epilogue of a warpgroup's Rows x Columns results will
+/// read. Called while products are under way.
+template <i32 Rows, i32 Columns, class Holes>
+FUSEC_DEVICE void gemmPrefetch(const Holes &holes, GemmTile tile, i32 m, i32 n) {
+  if constexpr (Holes::kPrefetches) {
+    constexpr i32 kParts = Columns / 32;
+    for (i32 i = tid() % 128; i < Rows * kParts; i += 128) {
+      i32 row = tile.m0 + i / kParts;
+      i32 column = tile.n0 + i % kParts * 32;
+      if (row < m && column + 32 <= n)
+        holes.prefetch(tile.batch, row, column);
     }
   }
 }
@@ -408,6 +430,8 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
   GemmTurn<Config::kStages> turn{0, 0};
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
+    GemmTile part = tile;
+    part.m0 += group * 64;
     typename Config::Sum acc[Config::kTileN / 2];
     i32 last = 0;
     for (i32 s = 0; s < work.steps; ++s) {
@@ -422,6 +446,8 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
             acc, wgmma_advance(a, i * A::kStep), wgmma_advance(b, i * B::kStep),
             s > 0 || i > 0);
       wgmma_commit();
+      if (s == 0)
+        gemmPrefetch<64, Config::kTileN>(holes, part, work.m, work.n);
       wgmma_wait<1>();
       if (s > 0)
         gemmRelease<Config>(empty, last);
@@ -430,8 +456,8 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
     }
     wgmma_wait<0>(acc);
     gemmRelease<Config>(empty, last);
-    i32 row = tile.m0 + group * 64 + warp() % 4 * 16 + (lane() >> 2);
-    gemmHandOver<Config>(holes, acc, tile, row, work.m, work.n);
+    i32 row = part.m0 + warp() % 4 * 16 + (lane() >> 2);
+    gemmHandOver<Config>(holes, acc, part, row, work.m, work.n);
   }
 }
 

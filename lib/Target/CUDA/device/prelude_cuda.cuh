@@ -580,6 +580,15 @@ FUSEC_DEVICE void ldm(T (&dst)[N], i32 r, P *p, I off, bool mask,
       dst[r + k] = other;
   }
 }
+/// Asks for p[off..off + N) to be in L2; a multiple of 32 bytes, aligned to
+/// them or not. Nothing happens if it is too late.
+template <i32 N, class T, class I>
+FUSEC_DEVICE void prefetch_l2(const T *p, I off) {
+  FUSEC_UNROLL
+  for (i32 k = 0; k < N * (i32)sizeof(T); k += 32)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(
+        __cvta_generic_to_global((const char *)(p + off) + k)));
+}
 template <i32 V, class T, i32 N, class I>
 FUSEC_DEVICE void st(T *p, I off, const T (&src)[N], i32 r) {
   if (r % V == 0)

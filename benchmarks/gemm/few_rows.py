@@ -68,7 +68,7 @@ def byte_weights(m, n, k, dtype="i8", block=0):
                    graph, formula,
                    size("bf16", m, k) + n * k + size("bf16", m, n)
                    + size("bf16", *scales),
-                   [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
+                   [Sample([0], {0: 0})], {0: "operands"}, flops=2 * m * n * k,
                    natives=[("convert, matmul", native)], read_bytes=n * k)
 
 
@@ -102,7 +102,7 @@ def nibble_weights(m, n, k, block=32):
                    graph, formula,
                    size("bf16", m, k) + n * k // 2 + size("bf16", m, n)
                    + size("bf16", n, k // block),
-                   [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
+                   [Sample([0], {0: 0})], {0: "operands"}, flops=2 * m * n * k,
                    natives=[("unpack, matmul", native)],
                    read_bytes=n * k // 2 + size("bf16", n, k // block))
 

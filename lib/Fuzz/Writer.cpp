@@ -34,8 +34,9 @@ int64_t Writer::size() {
 void Writer::shrink(Shape &shape, int64_t most) {
   auto count = [&] {
     int64_t product = 1;
+    // What is left by a reduction of no elements may be many.
     for (int64_t size : shape)
-      product *= size;
+      product *= std::max<int64_t>(size, 1);
     return product;
   };
   while (count() > most)

@@ -176,6 +176,18 @@ def product(m, n, k, type_, batch=0, lhs=False, rhs=False, before=False, after=F
     return g.out(c)
 
 
+def weights(m, n, k, type_, along_k=True):
+    """Rows of bf16 times weights of a byte with a scale for each column."""
+    g = Graph()
+    x = g.argument(tensor(m, k, "bf16"))
+    w = g.argument(tensor(*((n, k) if along_k else (k, n)), type_))
+    wide = tensor(*((n, k) if along_k else (k, n)), "bf16")
+    scale = g.op("broadcast", g.argument(tensor(n, "bf16")), attrs=f"[{0 if along_k else 1}]", to=wide)
+    w = g.op("mul", g.op("cast", w, to=wide), scale)
+    return g.out(g.op("contract", x, w, to=tensor(m, n, "bf16"),
+                      attrs=f"batch [] x [] contract [1] x [{1 if along_k else 0}]"))
+
+
 def image(type_, last, channels=16, outputs=24, size=13, stride=1):
     g = Graph()
     result = (size + 2 - 3) // stride + 1
@@ -283,6 +295,24 @@ def families():
                 product(136, 200, 528, lhs, rhs=True, other=rhs, result="f32", fast=fast))
     all_["wgmma-f8-cluster"] = ("contraction, GemmKind::E4M3",
                                 product(1928, 2040, 272, "f8E4M3FN", rhs=True, result="f16", after=True))
+    for name, kind, rhs in (("i8", "I8", "i8"), ("i8u8", "I8U8", "ui8")):
+        all_[f"wgmma-{name}"] = (f"contraction, GemmWgmmaConfig<GemmKind::{kind},",
+                                 product(136, 200, 528, "i8", rhs=True, other=rhs, result="i32"))
+    all_["wgmma-tf32-turned"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32",
+                                 product(520, 520, 264, "f32", tf32=True))
+    all_["wgmma-padded"] = ("contraction, GemmWgmmaConfig", product(1021, 1033, 1027, "bf16"))
+    all_["few-copied"] = ("contraction, GemmFewConfig<GemmKind::F16, 8, 64, 8",
+                          product(5, 4100, 1000, "f16", rhs=True))
+    all_["few-cluster"] = ("contraction, gemm_few", product(13, 520, 4104, "bf16", rhs=True, after=True))
+    all_["few-batch"] = ("contraction, gemm_few", product(33, 200, 264, "f16", batch=3, rhs=True))
+    all_["few-tf32"] = ("contraction, GemmFewConfig<GemmKind::TF32", product(9, 1000, 516, "f32", rhs=True, tf32=True))
+    all_["few-reduction"] = ("contraction, shfl_xor", product(5, 1000, 516, "f32", rhs=True, after=True))
+    all_["few-i8"] = ("contraction, GemmFewConfig<GemmKind::I8", product(9, 1000, 528, "i8", rhs=True, result="i32"))
+    for type_ in ("i8", "f8E4M3FN"):
+        for along_k in (True, False):
+            all_[f"few-weights-{type_[:2]}-{'k' if along_k else 'n'}"] = (
+                "contraction, GemmFewConfig<GemmKind::BF16, 16", weights(16, 1000, 520, type_, along_k))
+    all_["split-sums"] = ("contraction, gemm", product(128, 128, 16384, "bf16", rhs=True))
     all_["mma-tf32"] = ("contraction, GemmKind::TF32", product(65, 72, 40, "f32", tf32=True))
     for type_ in ("f32", "f16"):
         all_[f"conv-last-{type_}"] = ("contraction", image(type_, True))

@@ -23,24 +23,23 @@ struct Format {
   int bits;
   uint16_t maxFinite;
   uint16_t overflow;
-  uint16_t nan;
-  bool nanKeepsSign; // as the CUDA prelude makes it
+  uint16_t nan; // the one that conversions on sm_90 make, without a sign
 };
 } // namespace
 
 // In the order of FusecEmuFormat.
 static constexpr std::array<Format, 4> kFormats = {{
-    {10, 15, 16, 0x7bff, 0x7c00, 0x7fff, false},
-    {7, 127, 16, 0x7f7f, 0x7f80, 0x7fff, false},
-    {3, 7, 8, 0x7e, 0x7f, 0x7f, true},
-    {2, 15, 8, 0x7b, 0x7c, 0x7f, true},
+    {10, 15, 16, 0x7bff, 0x7c00, 0x7fff},
+    {7, 127, 16, 0x7f7f, 0x7f80, 0x7fff},
+    {3, 7, 8, 0x7e, 0x7f, 0x7f},
+    {2, 15, 8, 0x7b, 0x7c, 0x7f},
 }};
 
 uint16_t emulator::encodeFloat(int32_t which, double value, bool saturate) {
   const Format &format = kFormats[which];
   uint16_t sign = std::signbit(value) ? 1u << (format.bits - 1) : 0;
   if (std::isnan(value))
-    return format.nan | (format.nanKeepsSign ? sign : 0);
+    return format.nan;
   uint16_t tooLarge = saturate ? format.maxFinite : format.overflow;
   double magnitude = std::fabs(value);
   if (std::isinf(magnitude))

@@ -250,6 +250,10 @@ private:
   void finishStore(EmuThread &issuer, BulkStore &store);
   bool checkMap(const FusecTensorMap *map, int32_t rank, bool im2col,
                 int32_t line);
+  /// Whether hardware copies a box from these coordinates: the innermost one
+  /// stands at whole units of 16 bytes, and no store begins before the tensor.
+  bool checkPlace(const FusecTensorMap *map, const int32_t *coordinates,
+                  bool isStore, int32_t line);
   bool checkPixels(const FusecTensorMap *map, const int32_t *coordinates,
                    const int32_t *offsets, int32_t rank, int32_t line);
 

@@ -195,6 +195,13 @@ void Worker::im2colStore(const FusecTensorMap *map, FusecEmuShared from,
   step(line);
   if (!checkPixels(map, coordinates, nullptr, rank, line))
     return;
+  // An illegal instruction on an H200, also where the first pixels are inside.
+  for (int d = 0; d + 2 < rank; ++d)
+    if (map->lower[d] < 0)
+      return fault(EmulatorFault::InvalidArgument, line,
+                   formatv("an im2col store by a map whose box begins at {0} "
+                           "in dimension {1}: expected none below 0",
+                           map->lower[d], d + 1));
   uint32_t source = from.base + uint32_t(from.index) * from.elementBytes;
   Pixels pixels(*map, coordinates, nullptr, source);
   if (!checkBulk("im2col store", from, pixels.bytes(), 128, line))

@@ -78,6 +78,27 @@ bool Worker::checkMap(const FusecTensorMap *map, int32_t rank, bool im2col,
   return false;
 }
 
+bool Worker::checkPlace(const FusecTensorMap *map, const int32_t *coordinates,
+                        bool isStore, int32_t line) {
+  // Each is an illegal instruction on an H200 (gpu_parity_sm90.cu).
+  if (coordinates[0] * int64_t(map->elementBytes) % 16 != 0) {
+    fault(EmulatorFault::InvalidArgument, line,
+          formatv("a tensor copy from element {0} of {1} bytes: expected whole "
+                  "units of 16 bytes",
+                  coordinates[0], map->elementBytes));
+    return false;
+  }
+  for (int d = 0; isStore && d < map->rank; ++d)
+    if (coordinates[d] < 0) {
+      fault(EmulatorFault::InvalidArgument, line,
+            formatv("a tensor store from {0} in dimension {1}: expected none "
+                    "below 0",
+                    coordinates[d], d));
+      return false;
+    }
+  return true;
+}
+
 namespace {
 /// A box at its place in a tensor.
 struct Box {
@@ -207,7 +228,8 @@ void Worker::tmaLoad(FusecEmuShared to, const FusecTensorMap *map,
                      const int32_t *coordinates, int32_t rank,
                      FusecEmuShared barrier, uint32_t mask, int32_t line) {
   step(line);
-  if (!checkMap(map, rank, /*im2col=*/false, line))
+  if (!checkMap(map, rank, /*im2col=*/false, line) ||
+      !checkPlace(map, coordinates, /*isStore=*/false, line))
     return;
   uint32_t target = to.base + uint32_t(to.index) * to.elementBytes;
   Box box(*map, coordinates, target);
@@ -236,7 +258,8 @@ void Worker::tmaLoad(FusecEmuShared to, const FusecTensorMap *map,
 void Worker::tmaStore(const FusecTensorMap *map, FusecEmuShared from,
                       const int32_t *coordinates, int32_t rank, int32_t line) {
   step(line);
-  if (!checkMap(map, rank, /*im2col=*/false, line))
+  if (!checkMap(map, rank, /*im2col=*/false, line) ||
+      !checkPlace(map, coordinates, /*isStore=*/true, line))
     return;
   uint32_t source = from.base + uint32_t(from.index) * from.elementBytes;
   Box box(*map, coordinates, source);

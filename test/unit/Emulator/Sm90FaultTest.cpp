@@ -222,11 +222,15 @@ TEST(Sm90Fault, TensorMaps) {
       tma_load_2d(s, 16, map, b, 0, 0, 0); // fault 3
     else if (FAULT(4))
       tma_load_2d(s, 64, map, b, 0, 0, 0); // fault 4
+    else if (FAULT(5))
+      tma_load_2d(s, 0, map, b, 0, 5, 0); // fault 5
+    else if (FAULT(6))
+      tma_store_2d(map, s, 0, 0, -1); // fault 6
     else
       tma_load_2d(s, 0, map, b, 0, 8, 4);
   }
   bar();
-  if (!FAULT(2) && !FAULT(3) && !FAULT(4))
+  if (!(fault >= 2 && fault <= 6))
     mbar_wait(b, 0, 0);
 }
 FUSEC_EXPORT(k))",
@@ -244,6 +248,11 @@ FUSEC_EXPORT(k))",
             "3 coordinates for a tensor map of 2 dimensions");
   planted.fault(3, EmulatorFault::Misaligned);
   planted.fault(4, EmulatorFault::OutOfBounds);
+  EXPECT_EQ(planted.fault(5, EmulatorFault::InvalidArgument),
+            "a tensor copy from element 5 of 4 bytes: expected whole units of "
+            "16 bytes");
+  EXPECT_EQ(planted.fault(6, EmulatorFault::InvalidArgument),
+            "a tensor store from -1 in dimension 1: expected none below 0");
 }
 
 TEST(Sm90Fault, Im2colMaps) {
@@ -271,13 +280,15 @@ TEST(Sm90Fault, Im2colMaps) {
       tma_load_4d(s, 0, map, b, 0, 0, 0, 0, 0); // fault 8
     else if (FAULT(9))
       tma_store_im2col_4d(map, s, 0, 0, 4, 0, 0); // fault 9
+    else if (FAULT(11))
+      tma_store_im2col_4d(map, s, 0, 0, 0, 0, 0); // fault 11
     else
       tma_load_im2col_4d(s, 0, map, b, 0, 0, -1, 2, 0, 1, 255);
   }
   bar();
   if (FAULT(10))
     st1(out, tid(), lds(s, tid())); // fault 10
-  if (!(fault >= 2 && fault <= 9))
+  if (!(fault >= 2 && fault <= 9) && fault != 11)
     mbar_wait(b, 0, 0);
 }
 FUSEC_EXPORT(k))",
@@ -307,6 +318,9 @@ FUSEC_EXPORT(k))",
             "a tiled copy by an im2col map");
   planted.fault(9, EmulatorFault::InvalidArgument);
   planted.fault(10, EmulatorFault::PendingCopy);
+  EXPECT_EQ(planted.fault(11, EmulatorFault::InvalidArgument),
+            "an im2col store by a map whose box begins at -1 in dimension 1: "
+            "expected none below 0");
 }
 
 TEST(Sm90Launch, RefusesWrongIm2colMaps) {

@@ -180,7 +180,9 @@ inline bool isStored(const Map &map, int64_t x) {
   return x >= 0 && x * map.size() < (map.dims[0] * map.size() + 15) / 16 * 16;
 }
 
-inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at) {
+/// `parts`: a store from before the tensor is illegal.
+inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at,
+                       int parts = kAllParts) {
   int rank = int(map.dims.size()), size = map.size();
   Case c{name, "k_tensor" + std::to_string(rank)};
   int64_t total = map.dims[0] * size;
@@ -215,7 +217,7 @@ inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at) {
     } else if (map.nan) {
       std::memcpy(target, size == 2 ? nan16 : nan32, size);
     }
-    if (stored)
+    if (stored && (parts & kStore))
       std::memcpy(&to[address], target, size);
   }
   int source = c.in(from), target = c.out(to);
@@ -225,7 +227,7 @@ inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at) {
   c.tensor(target, map);
   c.pointer(c.out(dump));
   c.integer(int32_t(elements * size));
-  c.integer(kAllParts);
+  c.integer(parts);
   at.resize(5);
   for (int32_t x : at)
     c.integer(x);
@@ -306,6 +308,11 @@ inline Case im2colCase(const char *name, Map map, std::vector<int32_t> at,
   int64_t total = map.strides.back() * map.dims.back();
   Bytes from = countingBytes(total), to(total, 0x11);
   Bytes dump = loadPixels(map, from, at, offsets, to);
+  // A store by a map whose box begins before the tensor is illegal.
+  bool isStored = std::all_of(map.lower.begin(), map.lower.end(),
+                              [](int32_t x) { return x >= 0; });
+  if (!isStored)
+    to.assign(total, 0x11);
   int source = c.in(from), target = c.out(to);
   std::fill(c.buffers[target].bytes.begin(), c.buffers[target].bytes.end(),
             0x11);
@@ -314,7 +321,7 @@ inline Case im2colCase(const char *name, Map map, std::vector<int32_t> at,
   auto bytes = int32_t(dump.size());
   c.pointer(c.out(dump));
   c.integer(bytes);
-  c.integer(kAllParts);
+  c.integer(isStored ? kAllParts : kLoad);
   at.resize(5);
   offsets.resize(3);
   for (int32_t x : at)
@@ -618,27 +625,34 @@ inline std::vector<Case> allCases() {
   std::vector<Case> cases = {mbarrierCase(), clusterCase(), flowCase(),
                              bulkCase(),     gridCase(),    multicastCase(),
                              stmatrixCase(), namedCase(),   packedCase()};
-  auto tensor = [&](const char *name, const Map &map, std::vector<int32_t> at) {
-    cases.push_back(tensorCase(name, map, std::move(at)));
+  auto tensor = [&](const char *name, const Map &map, std::vector<int32_t> at,
+                    int parts = kAllParts) {
+    cases.push_back(tensorCase(name, map, std::move(at), parts));
   };
+  constexpr int kNoStore = kPrefetch | kLoad;
   tensor("1-d tensor", {Map::U32, {77}, {}, {32}, {}, 0, false}, {60});
   tensor("1-d tensor, before its start",
-         {Map::U8, {96}, {}, {64}, {}, 0, false}, {-16});
+         {Map::U8, {96}, {}, {64}, {}, 0, false}, {-16}, kNoStore);
   tensor("2-d tensor, swizzled",
          {Map::BF16, {100, 20}, {208}, {64, 16}, {}, 128, false}, {40, 8});
   tensor("2-d tensor, NaN outside",
-         {Map::F16, {40, 9}, {80}, {32, 8}, {}, 64, true}, {-3, 4});
+         {Map::F16, {40, 9}, {80}, {32, 8}, {}, 64, true}, {-8, 4}, kNoStore);
   tensor("2-d tensor of f32, NaN outside",
-         {Map::F32, {10, 9}, {48}, {8, 4}, {}, 32, true}, {5, 7});
+         {Map::F32, {10, 9}, {48}, {8, 4}, {}, 32, true}, {4, 7});
+  tensor("3-d tensor, before its start",
+         {Map::U32, {8, 5, 6}, {32, 160}, {8, 4, 3}, {}, 32, false}, {0, -1, 4},
+         kNoStore);
   tensor("3-d tensor",
-         {Map::U32, {8, 5, 6}, {32, 160}, {8, 4, 3}, {}, 32, false},
-         {0, -1, 4});
+         {Map::U32, {8, 5, 6}, {32, 160}, {8, 4, 3}, {}, 32, false}, {0, 3, 4});
   tensor("3-d tensor with steps",
          {Map::U32, {8, 9, 7}, {32, 288}, {8, 6, 4}, {1, 2, 3}, 0, false},
          {0, 1, 2});
+  tensor("4-d tensor, before its start",
+         {Map::U8, {32, 4, 3, 5}, {32, 128, 384}, {32, 3, 2, 2}, {}, 0, false},
+         {16, 2, -1, 4}, kNoStore);
   tensor("4-d tensor",
-         {Map::U8, {32, 4, 3, 5}, {32, 128, 384}, {16, 3, 2, 2}, {}, 0, false},
-         {8, 2, -1, 4});
+         {Map::U8, {32, 4, 3, 5}, {32, 128, 384}, {32, 3, 2, 2}, {}, 0, false},
+         {16, 2, 2, 4});
   tensor("5-d tensor",
          {Map::U32,
           {4, 3, 2, 3, 2},
@@ -700,6 +714,22 @@ inline std::vector<Case> allCases() {
           32,
           40},
          {16, 3, 1, 0}, {1, 0});
+  im2col("im2col of 1 dimension, stored",
+         {Map::F32, {12, 20, 3}, {48, 960}, {}, {}, 0, false, {1}, {-1}, 8, 24},
+         {4, 15, 0}, {1});
+  im2col("im2col of 3 dimensions, stored",
+         {Map::F16,
+          {16, 5, 4, 3, 2},
+          {32, 160, 640, 1920},
+          {},
+          {},
+          32,
+          false,
+          {0, 1, 0},
+          {0, -1, -1},
+          16,
+          40},
+         {0, 2, 1, 0, 0}, {1, 0, 2});
   im2col("im2col of 3 dimensions",
          {Map::F16,
           {16, 5, 4, 3, 2},

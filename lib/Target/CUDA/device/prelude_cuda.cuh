@@ -1000,7 +1000,26 @@ FUSEC_DEVICE f32 m_exp_part(f32 x) {
 FUSEC_DEVICE f32 m_div_by_sum(f32 x, f32 y) {
   return x * fusec_detail::reciprocal(y);
 }
-/// 1 - erf(x): for x >= 0 two to the power of a polynomial.
+namespace fusec_detail {
+/// log2(erfc(a)) for a >= 4.5: -a^2 log2(e), in two parts, and a polynomial.
+/// From 10 on erfc is 0.
+FUSEC_DEVICE f32 erfcTail(f32 a) {
+  a = fminf(a, 10.0f);
+  f32 p = 0x1.b161f0p-20f;
+  p = __fmaf_rn(p, a, -0x1.5a9f14p-14f);
+  p = __fmaf_rn(p, a, 0x1.df70fap-10f);
+  p = __fmaf_rn(p, a, -0x1.796446p-6f);
+  p = __fmaf_rn(p, a, 0x1.7b53acp-3f);
+  p = __fmaf_rn(p, a, -0x1.16d05ep+0f);
+  p = __fmaf_rn(p, a, -0x1.903e88p-2f);
+  const f32 square = a * a;
+  const f32 rest = __fmaf_rn(a, a, -square);
+  p = __fmaf_rn(rest, -0x1.715476p+0f, p);
+  return __fmaf_rn(square, -0x1.715476p+0f, p);
+}
+} // namespace fusec_detail
+/// 1 - erf(x): for x >= 0 two to the power of a polynomial, of another one
+/// where few numbers are.
 FUSEC_DEVICE f32 m_erfc_near(f32 x) {
   const f32 a = fabsf(x);
   f32 p = -0x1.54e18ap-16f;
@@ -1010,7 +1029,10 @@ FUSEC_DEVICE f32 m_erfc_near(f32 x) {
   p = __fmaf_rn(p, a, -0x1.382d26p-3f);
   p = __fmaf_rn(p, a, -0x1.d58bb8p-1f);
   p = __fmaf_rn(p, a, -0x1.a0c8c0p+0f);
-  const f32 e = fusec_detail::power2(p * a);
+  p *= a;
+  if (a > 4.5f)
+    p = fusec_detail::erfcTail(a);
+  const f32 e = fusec_detail::power2(p);
   return x < 0.0f ? 2.0f - e : e;
 }
 FUSEC_DEVICE f64 m_erfc(f64 x) { return erfc(x); }

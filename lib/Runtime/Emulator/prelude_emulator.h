@@ -629,6 +629,11 @@ FUSEC_DEVICE void stm(T *p, I off, const T (&src)[N], i32 r, bool mask,
   if (r % V == 0 && mask)
     fusec_detail::store<V>(fusec_detail::address(p, off), src + r, line);
 }
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void st_if(T *p, I off, const T (&src)[N], i32 r, bool mask,
+                        FUSEC_DETAIL_LINE) {
+  stm<V>(p, off, src, r, mask, line);
+}
 template <class T, class I>
 FUSEC_DEVICE T ld1(const T *p, I off, FUSEC_DETAIL_LINE) {
   T r;

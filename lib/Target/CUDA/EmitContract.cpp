@@ -11,6 +11,7 @@
 #include "HoleSplit.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -209,7 +210,25 @@ LogicalResult HoleWriter::writeOperand(char side, Region &hole, Value base,
               : writeValues(side, hole.front(), split, vector);
 }
 
+/// Whether the epilogue hole does nothing beside stores that a condition can
+/// stand before.
+static bool canMask(Block &hole) {
+  auto result = hole.walk([](Operation *op) {
+    if (isa<simt::LoadOp, simt::StoreOp, memref::AllocaOp, memref::LoadOp,
+            memref::StoreOp, scf::ForOp, scf::IfOp, scf::YieldOp,
+            simt::YieldOp>(op) ||
+        isPure(op))
+      return WalkResult::advance();
+    return WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
 LogicalResult HoleWriter::writeEpilogue(Block &hole) {
+  bool masks = config.loop == GemmLoop::Warpgroup && canMask(hole);
+  if (config.loop == GemmLoop::Warpgroup)
+    os << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
+       << ";\n";
   os << "  FUSEC_METHOD void epilogue(i32 b, i32 m, i32 n, const "
      << (isInteger(config.kind) ? "i32" : "f32")
      << " (&acc)[8], i32 valid) const {\n";
@@ -218,6 +237,8 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
   for (unsigned i = 0; i < 3; ++i)
     bind(emitter, hole.getArgument(i), kNames[i]);
   emitter.setText(hole.getArgument(3), "acc");
+  if (masks)
+    emitter.storeCondition = "valid > 0";
   if (failed(emitter.emitBlock(hole)))
     return failure();
   os << "  }\n";

@@ -223,8 +223,15 @@ static LogicalResult emitStore(Emitter &e, simt::StoreOp store) {
          << ", " << reg << ");\n";
     return success();
   }
-  e.line() << (store.getMask() ? "stm" : "st") << vector << args
-           << (store.getMask() ? ", " + e.use(store.getMask()) : "") << ");\n";
+  std::string mask = store.getMask() ? e.use(store.getMask()) : "";
+  if (!e.storeCondition.empty()) {
+    e.line() << "st_if" << vector << args << ", "
+             << (mask.empty() ? "" : mask + " && ") << e.storeCondition
+             << ");\n";
+    return success();
+  }
+  e.line() << (mask.empty() ? "st" : "stm") << vector << args
+           << (mask.empty() ? "" : ", " + mask) << ");\n";
   return success();
 }
 

@@ -62,6 +62,8 @@ public:
 
   /// The block's position along each dimension of its part's grid.
   std::array<std::string, 3> blockIds = {"cta_x()", "cta_y()", "cta_z()"};
+  /// If set, stores to global memory happen where it holds, without branches.
+  std::string storeCondition;
   /// If set, shared arrays lie in the arena of that name; `arenaBytes` is what
   /// they take of it.
   std::string arena;

@@ -72,6 +72,7 @@ struct TestOperands {
   using RowB = TestRow;
 #ifdef FUSEC_SM90
   static constexpr bool kPrefetches = false;
+  static constexpr bool kMasks = false;
   using BoxA = GemmBox<A::kOrder, 1, false, true>;
   using BoxB = GemmBox<B::kOrder, 1, false, true, 0, B::kBlocks>;
 #endif

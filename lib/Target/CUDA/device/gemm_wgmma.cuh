@@ -355,7 +355,8 @@ template <class Config, class Holes, class Sum, i32 R>
 FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n) {
   i32 quad = lane() & 3;
-  // One condition for all, so that what one chunk reads is under way while
+  i32 column = tile.n0 + 8 * quad;
+  // No branches between chunks, so that what one reads is under way while
   // another one is computed.
   FUSEC_UNROLL
   for (i32 half = 0; half < 2; ++half) {
@@ -375,10 +376,15 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
       continue;
     FUSEC_UNROLL
     for (i32 c = 0; c < R / 16; ++c) {
-      i32 column = tile.n0 + 32 * c + 8 * quad;
-      i32 left = n - column;
-      if (n % (2 * R) == 0 || column < n)
-        holes.epilogue(tile.batch, place, column, v[c], left < 8 ? left : 8);
+      i32 at = column + 32 * c;
+      i32 left = n - at;
+      bool isInside = n % (2 * R) == 0 || left > 0;
+      i32 valid = n % (2 * R) == 0 || left > 8 ? 8 : left;
+      if constexpr (Holes::kMasks)
+        holes.epilogue(tile.batch, place, isInside ? at : (n - 1) / 8 * 8, v[c],
+                       valid);
+      else if (isInside)
+        holes.epilogue(tile.batch, place, at, v[c], valid);
     }
   }
 }

@@ -496,6 +496,33 @@ FUSEC_DEVICE void storeWords(void *p, const u32 *w) {
     *(UInt<B> *)p = (UInt<B>)w[0];
 }
 
+/// As storeWords where `mask`, in one instruction: what the words follow from
+/// is computed in any case, not moved behind a branch.
+template <i32 B>
+FUSEC_DEVICE void storeWordsIf(void *p, const u32 *w, bool mask) {
+  const auto at = __cvta_generic_to_global(p);
+  if constexpr (B == 16)
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %5, 0;\n\t"
+                 "@p st.global.v4.b32 [%0], {%1,%2,%3,%4};\n\t}" ::"l"(at),
+                 "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"((u32)mask));
+  else if constexpr (B == 8)
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %3, 0;\n\t"
+                 "@p st.global.v2.b32 [%0], {%1,%2};\n\t}" ::"l"(at),
+                 "r"(w[0]), "r"(w[1]), "r"((u32)mask));
+  else if constexpr (B == 4)
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %2, 0;\n\t"
+                 "@p st.global.b32 [%0], %1;\n\t}" ::"l"(at),
+                 "r"(w[0]), "r"((u32)mask));
+  else if constexpr (B == 2)
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %2, 0;\n\t"
+                 "@p st.global.b16 [%0], %1;\n\t}" ::"l"(at),
+                 "h"((u16)w[0]), "r"((u32)mask));
+  else
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %2, 0;\n\t"
+                 "@p st.global.u8 [%0], %1;\n\t}" ::"l"(at),
+                 "r"(w[0]), "r"((u32)mask));
+}
+
 /// Element k of a run of words, and the inverse into zeroed words.
 template <class T>
 FUSEC_DEVICE T unpackElement(const u32 *w, i32 k) {
@@ -552,6 +579,18 @@ FUSEC_DEVICE void storeVector(T *p, const T *src) {
     storeWords<S::chunk>(p + c, w);
   }
 }
+template <i32 V, class T>
+FUSEC_DEVICE void storeVectorIf(T *p, const T *src, bool mask) {
+  using S = Split<V, T>;
+  FUSEC_UNROLL
+  for (i32 c = 0; c < V; c += S::perChunk) {
+    u32 w[4] = {0, 0, 0, 0};
+    FUSEC_UNROLL
+    for (i32 k = 0; k < S::perChunk; ++k)
+      packElement<T>(w, k, src[c + k]);
+    storeWordsIf<S::chunk>(p + c, w, mask);
+  }
+}
 } // namespace fusec_detail
 
 /// ld<V>: see the conventions. The `T *` form reads memory that the kernel
@@ -598,6 +637,12 @@ template <i32 V, class T, i32 N, class I>
 FUSEC_DEVICE void stm(T *p, I off, const T (&src)[N], i32 r, bool mask) {
   if (r % V == 0 && mask)
     fusec_detail::storeVector<V>(p + off, src + r);
+}
+/// stm without a branch.
+template <i32 V, class T, i32 N, class I>
+FUSEC_DEVICE void st_if(T *p, I off, const T (&src)[N], i32 r, bool mask) {
+  if (r % V == 0)
+    fusec_detail::storeVectorIf<V>(p + off, src + r, mask);
 }
 template <class T, class I>
 FUSEC_DEVICE T ld1(const T *p, I off) {

@@ -107,7 +107,16 @@ Value RegionEmitter::emitUncached(Value value, ValueRange index) {
                         isa<FloatType>(element) &&
                         element.getIntOrFloatBitWidth() <= 16 &&
                         !cast<graph::FusibleOpInterface>(op).readsRounded();
+  // Of what nothing else reads; discontinuous ops see every place.
+  bool staysInside = (isNarrow || isRoundedLater) && element.isF32() &&
+                     value.hasOneUse() &&
+                     !cast<graph::FusibleOpInterface>(op).readsRounded();
+  bool rounds = options.numerics == NumericsMode::Default &&
+                isa<graph::CastOp>(op) && isa<FloatType>(element) &&
+                element.getIntOrFloatBitWidth() <= 16;
+  llvm::SaveAndRestore later(isRoundedLater, staysInside || rounds);
   llvm::SaveAndRestore narrow(isNarrow, mayApproximate);
+  llvm::SaveAndRestore part(isPart, op == summedPower);
   llvm::SaveAndRestore saturates(isSaturated, isa<graph::QuantizeOp>(op));
   llvm::SaveAndRestore byOne(isByOne, byOneAtLeast.contains(op));
   ElementBuilder eb = elements();
@@ -125,6 +134,14 @@ void RegionEmitter::notifyOperationInserted(Operation *op,
   };
   if (isSaturated && isa<arith::DivFOp>(op))
     return mark(Flags::arcp);
+  // An exponential is as sensitive to its operand's last rounding.
+  if (!isNarrow && (isRoundedLater || isPart) && isa<math::ExpOp>(op) &&
+      getElementTypeOrSelf(op->getResult(0)).isF32())
+    return mark(Flags::afn);
+  if (!isNarrow && isByOne && isa<arith::DivFOp>(op) &&
+      options.numerics == NumericsMode::Default &&
+      getElementTypeOrSelf(op->getResult(0)).isF32())
+    return mark(Flags::afn | Flags::arcp);
   if (isNarrow &&
       isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
           math::ExpOp, math::ErfOp, math::TanhOp, math::SqrtOp>(op))

@@ -45,6 +45,8 @@ public:
   std::function<mlir::Value(mlir::Value, mlir::ValueRange)> staged;
   /// Quotients by what is at least 1 (or NaN), and below 2^126.
   llvm::DenseSet<mlir::Operation *> byOneAtLeast;
+  /// exp(x - max) that is being summed and nothing else; may be null.
+  mlir::Operation *summedPower = nullptr;
   /// Consulted before a masked read: the value and index, the mask, and what
   /// the read gives where it is false. Returns the result of the whole read, or
   /// null. May be empty.
@@ -139,6 +141,9 @@ private:
   mlir::OpBuilder::Listener *outerListener;
   // What is being built is a value of at most 16 bits, in default mode.
   bool isNarrow = false;
+  // What is being built is rounded to at most 16 bits in the end, in default
+  // mode, or a part of a sum of at least 1.
+  bool isRoundedLater = false, isPart = false;
   // Quotients are rounded to few bits and saturated.
   bool isSaturated = false;
   // What is being divided by is known to be at least 1.

@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -67,11 +68,12 @@ void RowSchedule::enterColumns(Value start) {
   Value rowLinear = kb.axisTile(full, 0, rowStart);
   Value columnLinear = kb.axisTile(full, 1, start);
   boundRows(rowLinear);
-  if (columns && columns % step == 0)
+  bool isInside = isWhole || (columns && columns % step == 0);
+  if (isInside)
     kb.emitter.setBounds(columnLinear, {0, columns - 1});
   rowMaskFull = kb.below(full, rowLinear, rowBound());
   columnMask = {};
-  if (columns % step || !columns)
+  if (!isInside)
     columnMask = kb.below(full, columnLinear, kb.index(columns));
   Value mask = rowMaskFull;
   if (columnMask)
@@ -279,13 +281,19 @@ void RowSchedule::storeFull(ValueRange values) {
 }
 
 /// The outputs of each element in a pass of their own over the columns.
-void RowSchedule::storeLooped() {
-  OpBuilder::InsertionGuard guard(kb.builder);
+void RowSchedule::storeLooped(ArrayRef<Columns> parts) {
   unsigned last = 0;
   for (const analysis::RegionStage &stage : form.stages)
     last = std::max(last, stage.level + 1);
   computeUniform(last);
-  scf::ForOp loop = columnLoop(kb.index(0), paddedColumns(), {});
+  for (const Columns &part : parts)
+    storeColumns(part);
+}
+
+void RowSchedule::storeColumns(const Columns &part) {
+  OpBuilder::InsertionGuard guard(kb.builder);
+  llvm::SaveAndRestore whole(isWhole, part.isWhole);
+  scf::ForOp loop = columnLoop(part.start, part.end, {});
   struct Chunk {
     SmallVector<Value> values, spine;
     Value mask;
@@ -322,7 +330,7 @@ LogicalResult RowSchedule::runWhole() {
   if (!hasFull())
     return success();
   if (isLooped())
-    storeLooped();
+    storeLooped({{kb.index(0), paddedColumns(), false}});
   else
     storeFull(fullValues());
   return success();

@@ -20,8 +20,7 @@ LogicalResult RowSchedule::runKept() {
     kb.kernel.setCluster(tiling.cluster);
   setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
   auto pass = [&](ArrayRef<Unit> units) {
-    finishAll(units, reducePart(units, kb.index(0), paddedColumns(),
-                                /*storesFull=*/false));
+    finishAll(units, reducePart(units, allColumns(), /*storesFull=*/false));
   };
   unsigned levels = 0;
   for (const analysis::RegionStage &stage : form.stages)
@@ -38,7 +37,7 @@ LogicalResult RowSchedule::runKept() {
   }
   storeUniform();
   if (hasFull())
-    storeLooped();
+    storeLooped(allColumns());
   // One iteration: equal loads become one, in registers.
   if (columns > step)
     keepLoads(kb.kernel, full, tiling.keptBytes);

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <limits>
 
@@ -101,8 +102,19 @@ static Value rescaleOf(graph::ElementBuilder &eb, Value before, Value shift) {
   return eb.make<math::ExpOp>(eb.make<arith::SubFOp>(before, shift));
 }
 
+/// What `unit` sums, if that is exp(x - max) and rounding is free.
+Operation *RowSchedule::summedPower(const Unit &unit) const {
+  if (kb.options.numerics != NumericsMode::Default)
+    return nullptr;
+  for (const analysis::RescaledSum &pair : analysis::rescaledSums(form))
+    if (&form.stages[pair.sum] == unit.stage)
+      return unit.stage->op->getOperand(0).getDefiningOp();
+  return nullptr;
+}
+
 /// (weight, element) of a sum with squares, else the lifted state.
 SmallVector<Value> RowSchedule::liftUnit(const Unit &unit) {
+  llvm::SaveAndRestore power(kb.emitter.summedPower, summedPower(unit));
   SmallVector<Value> states = lift(*unit.stage);
   if (!unit.squares)
     return states;
@@ -271,16 +283,16 @@ void RowSchedule::finishAll(ArrayRef<Unit> units, ValueRange states) {
 // One pass
 //===----------------------------------------------------------------------===//
 
-/// The states of `all` over the columns [start, end), in the row carrier. What
-/// is stored for each element is stored on the way, if `storesFull`.
-SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all, Value start,
-                                           Value end, bool storesFull) {
-  kb.emitter.setCarrier(full);
-  SmallVector<Value> inits = identities(all);
+/// `states` of `all` in the full carrier, and the columns of `part`. What is
+/// stored for each element is stored on the way, if `storesFull`.
+SmallVector<Value> RowSchedule::walkColumns(ArrayRef<Unit> all,
+                                            const Columns &part,
+                                            ValueRange inits, bool storesFull) {
+  llvm::SaveAndRestore whole(isWhole, part.isWhole);
   scf::ForOp loop;
   {
     OpBuilder::InsertionGuard guard(kb.builder);
-    loop = columnLoop(start, end, inits);
+    loop = columnLoop(part.start, part.end, inits);
     // All loads of an iteration first, then the arithmetic, then the stores.
     struct Chunk {
       SmallVector<Value> spine;
@@ -312,8 +324,28 @@ SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all, Value start,
     }
     scf::YieldOp::create(kb.builder, kb.loc, states);
   }
+  return loop.getResults();
+}
+
+/// All columns: iterations without masks, and the last with them.
+SmallVector<RowSchedule::Columns> RowSchedule::allColumns() {
+  int64_t inside = columns / step * step;
+  if (inside == 0 || inside == columns)
+    return {{kb.index(0), paddedColumns(), inside == columns}};
+  return {{kb.index(0), kb.index(inside), true},
+          {kb.index(inside), paddedColumns(), false}};
+}
+
+/// The states of `all` over `parts` of the columns, in the row carrier.
+SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all,
+                                           ArrayRef<Columns> parts,
+                                           bool storesFull) {
+  kb.emitter.setCarrier(full);
+  SmallVector<Value> states = identities(all);
+  for (const Columns &part : parts)
+    states = walkColumns(all, part, states, storesFull);
   SmallVector<Value> result;
-  ValueRange carried = loop.getResults();
+  ValueRange carried = states;
   for (const Unit &unit : all) {
     size_t count = typesOf(unit).size();
     llvm::append_range(result, reduceStates(unit, carried.take_front(count)));
@@ -326,11 +358,11 @@ LogicalResult RowSchedule::runOnePass() {
   kb.begin(tiling.threads(), {tiling.blocks(rows), 1, 1}, {rows / rowUnit});
   setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
   SmallVector<Unit> all = units();
-  finishAll(all, reducePart(all, kb.index(0), paddedColumns(),
+  finishAll(all, reducePart(all, {{kb.index(0), paddedColumns(), false}},
                             /*storesFull=*/false));
   storeUniform();
   if (hasFull())
-    storeLooped();
+    storeLooped({{kb.index(0), paddedColumns(), false}});
   return success();
 }
 
@@ -411,7 +443,7 @@ LogicalResult RowSchedule::runSplit() {
   Value end = arith::MinSIOp::create(
       kb.builder, kb.loc, kb.addIndex(start, kb.index(tiling.columnsPerSplit)),
       paddedColumns());
-  storePart(reducePart(units(), start, end, hasFull()));
+  storePart(reducePart(units(), {{start, end, false}}, hasFull()));
   Value isLast = tile::TicketOp::create(
       kb.builder, kb.loc, kb.builder.getI1Type(),
       kb.scratch(scratch.size() - 1), kb.blockId(0), tiling.splits);

@@ -27,6 +27,12 @@ public:
   mlir::LogicalResult run();
 
 protected:
+  /// [start, end), in whole iterations; `isWhole`: no column is past the last.
+  struct Columns {
+    mlir::Value start, end;
+    bool isWhole = false;
+  };
+
   // Row.cpp
   void setUpRows(mlir::RankedTensorType carrier);
   void boundRows(mlir::Value linear);
@@ -56,7 +62,8 @@ protected:
   }
   mlir::LogicalResult runWhole();
   void markQuotients();
-  void storeLooped();
+  void storeLooped(llvm::ArrayRef<Columns> parts);
+  void storeColumns(const Columns &part);
 
   // RowOnePass.cpp
   /// Reductions that share a state: one, a maximum with a sum that is
@@ -73,6 +80,7 @@ protected:
   static llvm::SmallVector<mlir::Type> typesOf(const Unit &unit);
   llvm::SmallVector<mlir::Value> identityOf(const Unit &unit);
   llvm::SmallVector<mlir::Value> identities(llvm::ArrayRef<Unit> units);
+  mlir::Operation *summedPower(const Unit &unit) const;
   llvm::SmallVector<mlir::Value> liftUnit(const Unit &unit);
   llvm::SmallVector<mlir::Value>
   accumulate(const Unit &unit, mlir::ValueRange state,
@@ -85,8 +93,13 @@ protected:
                                               mlir::ValueRange states);
   void finishUnit(const Unit &unit, mlir::ValueRange state);
   void finishAll(llvm::ArrayRef<Unit> units, mlir::ValueRange states);
+  llvm::SmallVector<Columns> allColumns();
+  llvm::SmallVector<mlir::Value> walkColumns(llvm::ArrayRef<Unit> all,
+                                             const Columns &part,
+                                             mlir::ValueRange inits,
+                                             bool storesFull);
   llvm::SmallVector<mlir::Value> reducePart(llvm::ArrayRef<Unit> all,
-                                            mlir::Value start, mlir::Value end,
+                                            llvm::ArrayRef<Columns> parts,
                                             bool storesFull);
   mlir::Value partOffsets(mlir::RankedTensorType carrier, mlir::Value part);
   void storePart(mlir::ValueRange states);
@@ -117,6 +130,8 @@ protected:
   int64_t rows, columns, rowUnit;
   mlir::RankedTensorType full, row;
   mlir::Value rowStart;
+  /// The columns entered next are all there.
+  bool isWhole = false;
   mlir::Value rowMaskFull, rowMask, columnMask, fullMask;
   llvm::SmallVector<mlir::Value> spineFull, spineRow;
   /// Uniform values at hand, in the row carrier.

@@ -110,6 +110,28 @@ static bool isRoundedOnly(Value value) {
          });
 }
 
+/// The i1 that `op` makes a number of 32 bits or more, 0 or 1; null for others.
+static Value truthOf(Operation *op) {
+  Value in = op->getOperand(0);
+  if (auto ext = in.getDefiningOp<arith::ExtUIOp>())
+    in = ext.getIn();
+  bool isTruth = in.getType().isInteger(1) &&
+                 (isa<arith::UIToFPOp>(op) || in != op->getOperand(0));
+  return isTruth && op->getResult(0).getType().getIntOrFloatBitWidth() >= 32
+             ? in
+             : Value();
+}
+
+/// The index whose cast to i64 is operand `i` of a test for equality; null if
+/// it is something else.
+static Value comparedIndex(arith::CmpIOp cmp, unsigned i) {
+  if (cmp.getPredicate() != arith::CmpIPredicate::eq ||
+      !cmp.getLhs().getType().isInteger(64))
+    return {};
+  auto cast = cmp->getOperand(i).getDefiningOp<arith::IndexCastOp>();
+  return cast && cast.getIn().getType().isIndex() ? cast.getIn() : Value();
+}
+
 LogicalResult Emitter::emitArith(Operation *op) {
   // A 4-bit value lives in a byte whose upper half means nothing: every use
   // takes the low half, sign-extended.
@@ -222,6 +244,15 @@ LogicalResult Emitter::emitArith(Operation *op) {
       })
       .Case<arith::CmpIOp>([&](arith::CmpIOp cmp) {
         const char *sign = integerPredicate(cmp.getPredicate());
+        for (unsigned i : {0u, 1u}) {
+          Value index = comparedIndex(cmp, i);
+          if (!index || typeName(index.getType()) != "i32")
+            continue;
+          // In 32 bits, and whether it fits once for many.
+          std::string narrow = "(i32)" + arg(1 - i);
+          return define(op, "((" + narrow + " == " + use(index) + ") & ((i64)" +
+                                narrow + " == " + arg(1 - i) + ")) != 0");
+        }
         if (isUnsignedPredicate(cmp.getPredicate()))
           return define(op, asUnsigned(0) + " " + sign + " " + asUnsigned(1));
         return infix(sign);
@@ -252,6 +283,8 @@ LogicalResult Emitter::emitArith(Operation *op) {
       })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) {
         bool isSigned = isa<arith::SIToFPOp>(op);
+        if (Value truth = truthOf(op))
+          return define(op, use(truth) + " ? (" + to + ")1 : (" + to + ")0");
         std::string from = fromType.isInteger(4) ? extend4(isSigned)
                            : isSigned            ? arg(0)
                                                  : asUnsigned(0);

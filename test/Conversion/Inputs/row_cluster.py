@@ -61,6 +61,36 @@ def farthest(shape, dtype):
 """
 
 
+def cross_entropy(columns):
+    """The gradient's rows; of four classes two are none, one of them equal to
+    another's low 32 bits."""
+    t, wide, number, same = (tensor([4, columns], d)
+                             for d in ("bf16", "f32", "i64", "i1"))
+    row, classes = tensor([4], "f32"), tensor([4], "i64")
+    return f"""func.func @main(%x: {t}) -> {t} {{
+  %w = graph.cast %x : {t} -> {wide}
+  %m = graph.reduce max %w [1] : {wide} -> {row}
+  %mb = graph.broadcast %m [0] : {row} -> {wide}
+  %d = graph.sub %w, %mb : {wide}
+  %e = graph.exp %d : {wide}
+  %s = graph.reduce sum %e [1] : {wide} -> {row}
+  %l = graph.log %s : {row}
+  %a = graph.add %l, %m : {row}
+  %ab = graph.broadcast %a [0] : {row} -> {wide}
+  %p = graph.sub %w, %ab : {wide}
+  %q = graph.exp %p : {wide}
+  %i = graph.iota 1 : {number}
+  %c = graph.constant dense<[5, -7, 4294967301, {columns - 1}]> : {classes}
+  %cb = graph.broadcast %c [0] : {classes} -> {number}
+  %h = graph.compare eq %i, %cb : {number}
+  %f = graph.cast %h : {same} -> {wide}
+  %g = graph.sub %q, %f : {wide}
+  %y = graph.cast %g : {wide} -> {t}
+  return %y : {t}
+}}
+"""
+
+
 GRAPHS = {
     "softmax-bf16": softmax([5, 997], 1, "bf16"),
     "softmax-f16-vectors": softmax([3, 2048], 1, "f16"),
@@ -78,6 +108,8 @@ GRAPHS = {
     "farthest-i64": farthest([2, 33], "i64"),
     "farthest-u8": farthest([3, 257], "ui8"),
     "farthest-f32": farthest([2, 100], "f32"),
+    "cross-entropy": cross_entropy(1016),
+    "cross-entropy-odd": cross_entropy(997),
 }
 
 os.makedirs(sys.argv[1], exist_ok=True)

@@ -1031,16 +1031,10 @@ FUSEC_DEVICE f32 m_div_near(f32 x, f32 y) {
   asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
   return r;
 }
-/// exp(x) for x <= 0 as a part of a sum that is at least 1: within 2^-22 of the
-/// result, 0 where that is below 2^-126. ex2.approx is within 2^-22; its
-/// operand is split so that no rounding of x * log2(e) comes in.
-FUSEC_DEVICE f32 m_exp_part(f32 x) {
-  x = x < -200.0f ? -200.0f : x;
-  const f32 n = rintf(x * 0x1.715476p+0f);
-  f32 f = __fmaf_rn(x, 0x1.715476p+0f, -n);
-  f = __fmaf_rn(x, 0x1.4ae0cp-26f, f);
-  return fusec_detail::power2(f) * fusec_detail::power2(n);
-}
+/// exp of an x that is off by a rounding itself: within (|x| + 4) 2^-24 of the
+/// result, 0 where that is below 2^-126. Small parts of a sum that is at least 1
+/// are off by more of themselves and by less of the sum.
+FUSEC_DEVICE f32 m_exp_part(f32 x) { return m_exp_near(x); }
 /// x / y for 1 <= y < 2^126 (or NaN).
 FUSEC_DEVICE f32 m_div_by_sum(f32 x, f32 y) {
   return x * fusec_detail::reciprocal(y);

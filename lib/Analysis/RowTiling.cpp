@@ -34,6 +34,10 @@ static constexpr int64_t kSplitBlocks = 4;
 static constexpr int64_t kSplitThreadBytes = 64;
 static constexpr int64_t kSplitBytes = 64 * 1024;
 static constexpr int64_t kMaxUnroll = 8;
+// What the last block should have to combine; larger blocks leave less.
+static constexpr int64_t kPartValues = 16 * 1024;
+// Registers of their threads that hold states.
+static constexpr int64_t kStreamStates = 16;
 // What the L2 of an H200 (50 MB) keeps of rows that are read again.
 static constexpr int64_t kSecondReadBytes = 36 << 20;
 
@@ -278,6 +282,15 @@ private:
   RowTiling acrossWholeRows(int64_t vector);
   void addUnroll(RowTiling &tiling);
   void addSplits(RowTiling &tiling);
+  /// Values that an element's states are in one pass: three more than the sum
+  /// where squares of distances to the mean come with it.
+  int64_t stateCount() const {
+    int64_t count = 2 * centredSums(form).size();
+    for (const RegionStage &stage : form.stages)
+      count +=
+          cast<graph::ReductionOpInterface>(stage.op).getStateTypes().size();
+    return count;
+  }
   /// Few blocks without a split.
   bool isStarved(const RowTiling &tiling) const {
     return tiling.blocks(rows) < 2 * int64_t(target.multiprocessors);
@@ -359,8 +372,13 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
   while (!streams && result.vector > 1 &&
          rows / (32 * result.vector) < int64_t(target.multiprocessors))
     result.vector /= 2;
-  while (streams && result.vector > 1 && rows <= 16 * result.vector)
-    result.vector /= 2;
+  if (streams) {
+    while (result.vector > 1 && result.vector * stateCount() > kStreamStates)
+      result.vector /= 2;
+    // Few rows: the other lanes take columns.
+    uint64_t groups = llvm::divideCeil(rows, uint64_t(result.vector));
+    result.lanes = 32 / std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
+  }
   result.columnWarps =
       threads ? threads / 32
               : std::min<int64_t>(
@@ -393,15 +411,19 @@ RowTiling Chooser::acrossWholeRows(int64_t vector) {
 }
 
 void Chooser::addUnroll(RowTiling &tiling) {
-  int64_t bytes = tiling.vector * tiling.repeats * access.elementBytes;
+  int64_t bytes = tiling.vector * tiling.repeats *
+                  std::max(access.elementBytes, access.inputBytes);
   tiling.unroll = std::clamp<int64_t>(kSplitThreadBytes / bytes, 1, kMaxUnroll);
 }
 
 /// Cuts the columns into equal runs of whole chunks.
 void Chooser::addSplits(RowTiling &tiling) {
+  tiling.splits = 1;
   int64_t rowBlocks = tiling.blocks(rows);
-  int64_t wanted = llvm::divideCeil(
-      kSplitBlocks * int64_t(target.multiprocessors), uint64_t(rowBlocks));
+  // A block more than fit would make a second wave.
+  int64_t resident = std::min(kSplitBlocks, kMaxThreads / tiling.threads());
+  int64_t wanted = std::max<int64_t>(
+      1, resident * int64_t(target.multiprocessors) / rowBlocks);
   int64_t chunk = tiling.columns() * tiling.unroll;
   int64_t chunkBytes = tiling.rows() * chunk * access.elementBytes;
   int64_t chunks = llvm::divideCeil(columns, uint64_t(chunk));
@@ -430,6 +452,11 @@ RowTiling Chooser::run() {
     RowTiling split = make(true);
     addUnroll(split);
     addSplits(split);
+    while (across && split.threads() < kMaxThreads &&
+           split.splits * split.rows() * stateCount() > kPartValues) {
+      split.columnWarps *= 2;
+      addSplits(split);
+    }
     split.onePass = true;
     if (split.splits > 1 && split.blocks(rows) > whole.blocks(rows))
       return split;

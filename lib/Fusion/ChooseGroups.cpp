@@ -140,6 +140,14 @@ void GroupChooser::run() {
   drain();
 }
 
+void GroupChooser::retry(ArrayRef<unsigned> nodes) {
+  for (unsigned node : nodes)
+    for (const Pair &pair :
+         std::exchange(groups[plan.groups.find(node)].refused, {}))
+      push(pair);
+  drain();
+}
+
 const Refusal *GroupChooser::refusalOf(unsigned a, unsigned b) {
   if (lastRefusal.empty())
     for (auto [i, refusal] : llvm::enumerate(refusals))

@@ -32,6 +32,8 @@ private:
   PlanGraph &plan;
   GroupChooser &chooser;
   unsigned budget, numCopies = 0;
+  /// A node of each group that stores less or computes more than before.
+  SmallVector<unsigned> changed;
 
   std::optional<Slice> sliceOf(unsigned node);
   bool isCheapIn(const Slice &slice, unsigned node, unsigned reader);
@@ -148,6 +150,9 @@ bool Recomputer::tryNode(unsigned id) {
     copyInto(*slice, id, reader);
   for (unsigned reader : readers)
     chooser.forgetTime(reader);
+  chooser.forgetTime(group);
+  changed.push_back(id);
+  changed.append(readers.begin(), readers.end());
   return true;
 }
 
@@ -155,6 +160,7 @@ unsigned Recomputer::run() {
   unsigned original = plan.nodes.size();
   for (unsigned id = 0; id < original; ++id)
     tryNode(id);
+  chooser.retry(changed);
   return numCopies;
 }
 

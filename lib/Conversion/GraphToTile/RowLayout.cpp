@@ -8,6 +8,9 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 using tile::Digit;
 
+/// Registers of a thread that hold states of parts.
+static constexpr int64_t kPartRegisters = 32;
+
 tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
                                          const analysis::RowTiling &t) {
   SmallVector<Digit> cluster;
@@ -34,19 +37,26 @@ tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
 }
 
 PartsLayout graph_to_tile::partsLayoutOf(MLIRContext *context,
-                                         const analysis::RowTiling &t) {
+                                         const analysis::RowTiling &t,
+                                         int64_t states) {
   int64_t warps = t.threads() / 32;
-  if (t.across) {
-    int64_t repeats = llvm::divideCeil(t.splits, uint64_t(warps));
-    return {warps * repeats,
+  int64_t vector = t.across ? t.vector : t.rows();
+  int64_t span = warps * (t.across ? t.lanes : 32);
+  int64_t most = std::max<int64_t>(1, kPartRegisters / (vector * states));
+  int64_t each = llvm::divideCeil(t.splits, uint64_t(span));
+  // Steps of equal size.
+  int64_t repeats =
+      llvm::divideCeil(each, llvm::divideCeil(each, uint64_t(most)));
+  if (!t.across)
+    return {span * repeats,
             tile::LayoutAttr::get(
-                context, {Digit{t.vector, 1, 0}, Digit{repeats, warps, 1}},
-                {Digit{32, t.vector, 0}}, {Digit{warps, 1, 1}})};
-  }
-  int64_t span = 32 * warps;
-  int64_t repeats = llvm::divideCeil(t.splits, uint64_t(span));
+                context, {Digit{vector, 1, 0}, Digit{repeats, span, 1}},
+                {Digit{32, 1, 1}}, {Digit{warps, 32, 1}})};
+  SmallVector<Digit> lanes = {Digit{32 / t.lanes, t.vector, 0}};
+  if (t.lanes > 1)
+    lanes.push_back({t.lanes, 1, 1});
   return {span * repeats,
-          tile::LayoutAttr::get(
-              context, {Digit{t.rows(), 1, 0}, Digit{repeats, span, 1}},
-              {Digit{32, 1, 1}}, {Digit{warps, 32, 1}})};
+          tile::LayoutAttr::get(context,
+                                {Digit{vector, 1, 0}, Digit{repeats, span, 1}},
+                                lanes, {Digit{warps, t.lanes, 1}})};
 }

@@ -12,14 +12,15 @@ namespace fusec::graph_to_tile {
 tile::LayoutAttr layoutOf(mlir::MLIRContext *context,
                           const analysis::RowTiling &tiling);
 
-/// The tile in which the last block of a split row combines the parts:
-/// tiling.rows() x `parts` states, of which the first tiling.splits count.
+/// The tile in which the last block of a split row combines `parts` parts at a
+/// time, tiling.rows() x `parts` states, until it has all tiling.splits.
 struct PartsLayout {
   int64_t parts;
   tile::LayoutAttr layout;
 };
+/// `states`: how many values a row's state is.
 PartsLayout partsLayoutOf(mlir::MLIRContext *context,
-                          const analysis::RowTiling &tiling);
+                          const analysis::RowTiling &tiling, int64_t states);
 
 } // namespace fusec::graph_to_tile
 

@@ -185,23 +185,50 @@ SmallVector<Value> RowSchedule::combinePair(graph::ElementBuilder &eb,
   return {max, eb.make<arith::AddFOp>(left, right)};
 }
 
+/// `state` and the elements of `more`. Several have a mean and squares of their
+/// own first: one division for all of them.
+SmallVector<Value>
+RowSchedule::accumulateCentred(graph::ElementBuilder &eb, const Unit &unit,
+                               ValueRange state,
+                               ArrayRef<SmallVector<Value>> more) {
+  Type type = unit.op().getStateTypes().front();
+  SmallVector<Value> result;
+  if (more.size() == 1) {
+    result = unit.op().buildCombine(eb, state.take_front(1), more[0][1]);
+    llvm::append_range(result, addCentred(eb, type, state.drop_front(1),
+                                          more[0][0], more[0][1]));
+    return result;
+  }
+  Value count = more.front()[0], sum = more.front()[1];
+  for (const SmallVector<Value> &next : more.drop_front()) {
+    count = eb.make<arith::AddFOp>(count, next[0]);
+    sum = eb.make<arith::AddFOp>(sum, next[1]);
+  }
+  Value mean =
+      columnMask
+          ? eb.make<arith::MulFOp>(sum, shareOf(eb, type, eb.one(type), count))
+          : eb.make<arith::MulFOp>(sum,
+                                   eb.real(type, 1.0 / double(more.size())));
+  Value squares;
+  for (const SmallVector<Value> &next : more) {
+    Value distance = eb.make<arith::SubFOp>(next[1], mean);
+    Value weighted =
+        columnMask ? eb.make<arith::MulFOp>(distance, next[0]) : distance;
+    squares = squares ? eb.make<math::FmaOp>(weighted, distance, squares)
+                      : eb.make<arith::MulFOp>(weighted, distance);
+  }
+  result = unit.op().buildCombine(eb, state.take_front(1), sum);
+  llvm::append_range(result, combineCentred(eb, type, state.drop_front(1),
+                                            {count, mean, squares}));
+  return result;
+}
+
 /// `state` and then the lifted elements of `more`, in order.
 SmallVector<Value> RowSchedule::accumulate(const Unit &unit, ValueRange state,
                                            ArrayRef<SmallVector<Value>> more) {
   graph::ElementBuilder eb = kb.emitter.elements();
-  if (unit.squares) {
-    Type type = unit.op().getStateTypes().front();
-    SmallVector<Value> result(state);
-    for (const SmallVector<Value> &next : more) {
-      ValueRange known = result;
-      SmallVector<Value> sum =
-          unit.op().buildCombine(eb, known.take_front(1), next[1]);
-      llvm::append_range(
-          sum, addCentred(eb, type, known.drop_front(1), next[0], next[1]));
-      result = std::move(sum);
-    }
-    return result;
-  }
+  if (unit.squares)
+    return accumulateCentred(eb, unit, state, more);
   if (!unit.sum) {
     SmallVector<Value> result(state);
     for (const SmallVector<Value> &next : more)
@@ -390,14 +417,14 @@ void RowSchedule::storePart(ValueRange states) {
                           Value(), /*vector=*/1);
 }
 
-/// The states of all parts, the identity past the last.
-SmallVector<Value> RowSchedule::loadParts(RankedTensorType carrier,
-                                          int64_t parts) {
+/// The states of `count` parts from `first` on, the identity past the last.
+SmallVector<Value> RowSchedule::loadParts(RankedTensorType carrier, Value first,
+                                          int64_t count) {
   kb.emitter.setCarrier(carrier);
   graph::ElementBuilder eb = kb.emitter.elements();
-  Value part = kb.axisTile(carrier, 1, kb.index(0));
+  Value part = kb.axisTile(carrier, 1, first);
   Value mask;
-  if (parts != tiling.splits)
+  if (tiling.splits % count)
     mask = kb.below(carrier, part, kb.index(tiling.splits));
   Value offsets = partOffsets(carrier, part);
   SmallVector<Value> identity = identities(units()), result;
@@ -412,13 +439,50 @@ SmallVector<Value> RowSchedule::loadParts(RankedTensorType carrier,
   return result;
 }
 
+/// States of all units, combined element by element.
+SmallVector<Value> RowSchedule::combineParts(ValueRange lhs, ValueRange rhs) {
+  graph::ElementBuilder eb = kb.emitter.elements();
+  SmallVector<Value> result;
+  for (const Unit &unit : units()) {
+    size_t count = typesOf(unit).size();
+    ValueRange left = lhs.take_front(count), right = rhs.take_front(count);
+    llvm::append_range(result, unit.isPair()
+                                   ? combinePair(eb, unit, left, right)
+                                   : unit.op().buildCombine(eb, left, right));
+    lhs = lhs.drop_front(count);
+    rhs = rhs.drop_front(count);
+  }
+  return result;
+}
+
 /// In the last block of a group of rows.
 void RowSchedule::finishParts() {
-  PartsLayout parts = partsLayoutOf(kb.builder.getContext(), tiling);
+  int64_t values = 0;
+  for (const Unit &unit : units())
+    values += typesOf(unit).size();
+  PartsLayout parts = partsLayoutOf(kb.builder.getContext(), tiling, values);
   RankedTensorType carrier =
       kb.carrierType({tiling.rows(), parts.parts}, parts.layout);
   setUpRows(carrier);
-  SmallVector<Value> loaded = loadParts(carrier, parts.parts), states;
+  SmallVector<Value> loaded, states;
+  if (parts.parts >= tiling.splits) {
+    loaded = loadParts(carrier, kb.index(0), parts.parts);
+  } else {
+    kb.emitter.setCarrier(carrier);
+    auto loop = scf::ForOp::create(kb.builder, kb.loc, kb.index(0),
+                                   kb.index(tiling.splits),
+                                   kb.index(parts.parts), identities(units()));
+    OpBuilder::InsertionGuard guard(kb.builder);
+    Block *body = loop.getBody();
+    if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+      body->back().erase();
+    kb.builder.setInsertionPointToEnd(body);
+    SmallVector<Value> next =
+        loadParts(carrier, loop.getInductionVar(), parts.parts);
+    scf::YieldOp::create(kb.builder, kb.loc,
+                         combineParts(loop.getRegionIterArgs(), next));
+    loaded = llvm::to_vector_of<Value>(loop.getResults());
+  }
   ValueRange rest = loaded;
   for (const Unit &unit : units()) {
     size_t count = typesOf(unit).size();

@@ -85,6 +85,10 @@ protected:
   llvm::SmallVector<mlir::Value>
   accumulate(const Unit &unit, mlir::ValueRange state,
              llvm::ArrayRef<llvm::SmallVector<mlir::Value>> more);
+  llvm::SmallVector<mlir::Value>
+  accumulateCentred(graph::ElementBuilder &eb, const Unit &unit,
+                    mlir::ValueRange state,
+                    llvm::ArrayRef<llvm::SmallVector<mlir::Value>> more);
   static llvm::SmallVector<mlir::Value> combinePair(graph::ElementBuilder &eb,
                                                     const Unit &unit,
                                                     mlir::ValueRange lhs,
@@ -104,7 +108,9 @@ protected:
   mlir::Value partOffsets(mlir::RankedTensorType carrier, mlir::Value part);
   void storePart(mlir::ValueRange states);
   llvm::SmallVector<mlir::Value> loadParts(mlir::RankedTensorType carrier,
-                                           int64_t parts);
+                                           mlir::Value first, int64_t count);
+  llvm::SmallVector<mlir::Value> combineParts(mlir::ValueRange lhs,
+                                              mlir::ValueRange rhs);
   void finishParts();
   mlir::LogicalResult runSplit();
   mlir::LogicalResult runOnePass();

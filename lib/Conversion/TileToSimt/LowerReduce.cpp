@@ -6,7 +6,8 @@
 //  2. lanes combine by xor shuffles over the lane digits along the axes, so
 //     every lane ends with the same value;
 //  3. if warp digits move along the axes, one lane of each group writes to
-//     shared memory and every thread combines the warps' values in warp order;
+//     shared memory and every thread combines the warps' values in warp order,
+//     or, where that is much work, the warps combine two and two;
 //  4. if digits of the cluster move along the axes, the blocks combine
 //     (LowerCluster.cpp).
 // The order depends on the layout alone: equal bits from run to run.
@@ -45,6 +46,12 @@ private:
   void reduceRegisters();
   void reduceLanes();
   void reduceWarps();
+  /// Whether `warps` values are too many for every thread to combine.
+  bool isMuch(int64_t warps);
+  using SlotOf = llvm::function_ref<Value(Value, Value)>;
+  void pairWarps(ArrayRef<Value> shared, int64_t warps, Value isWriter,
+                 SlotOf slotOf);
+  void finishWarps();
   void reduceCluster();
   Value sharedSlot(Value warp, Value laneGroup, Value reg, int64_t lanes);
   Value warpWithReducedDigits(Value reducedPlace);
@@ -163,6 +170,46 @@ Value ReduceLowering::warpWithReducedDigits(Value reducedPlace) {
                     reducedPlace);
 }
 
+bool ReduceLowering::isMuch(int64_t warps) {
+  // In order every thread does all of it; in pairs most wait at barriers.
+  constexpr int64_t kMostInOrder = 512;
+  auto ops = op.getCombine().front().without_terminator();
+  return llvm::isPowerOf2_64(warps) &&
+         warps * keptCount * std::distance(ops.begin(), ops.end()) >
+             kMostInOrder;
+}
+
+/// Leaves the result of all warps in the place of the first: of 2 `apart`
+/// neighbours the first adds what the middle one has.
+void ReduceLowering::pairWarps(ArrayRef<Value> shared, int64_t warps,
+                               Value isWriter, SlotOf slotOf) {
+  Value place = narrowPlace(
+      code, loc, layout.getWarp(),
+      [&](const Digit &digit) { return isReduced(digit); }, code.warp);
+  for (int64_t apart = 1; apart < warps; apart *= 2) {
+    Value isFirst = arith::CmpIOp::create(
+        code.builder, loc, arith::CmpIPredicate::eq,
+        code.rem(loc, place, 2 * apart), code.constant(loc, 0));
+    if (isWriter)
+      isFirst = arith::AndIOp::create(code.builder, loc, isFirst, isWriter);
+    auto branch = scf::IfOp::create(code.builder, loc, isFirst);
+    {
+      OpBuilder::InsertionGuard guard(code.builder);
+      code.builder.setInsertionPoint(branch.thenYield());
+      Value other = code.add(loc, place, code.constant(loc, apart));
+      code.forEachRegister(loc, keptCount, [&](Value kept) {
+        storeAll(
+            combine(loadAll(accs, kept), loadAll(shared, slotOf(other, kept))),
+            accs, kept);
+      });
+      code.forEachRegister(loc, keptCount, [&](Value kept) {
+        storeAll(loadAll(accs, kept), shared, slotOf(place, kept));
+      });
+    }
+    simt::BarrierOp::create(code.builder, loc);
+  }
+}
+
 void ReduceLowering::reduceWarps() {
   int64_t reducedWarps = 1;
   for (const Digit &digit : layout.getWarp())
@@ -208,9 +255,18 @@ void ReduceLowering::reduceWarps() {
     return sharedSlot(warpWithReducedDigits(reducedPlace), laneGroup, kept,
                       keptLanes);
   };
-  code.forEachRegister(loc, keptCount, [&](Value kept) {
-    storeAll(loadAll(shared, slotOf(code.constant(loc, 0), kept)), accs, kept);
-  });
+  auto loadFirst = [&] {
+    code.forEachRegister(loc, keptCount, [&](Value kept) {
+      storeAll(loadAll(shared, slotOf(code.constant(loc, 0), kept)), accs,
+               kept);
+    });
+  };
+  if (isMuch(reducedWarps)) {
+    pairWarps(shared, reducedWarps, isWriter, slotOf);
+    loadFirst();
+    return finishWarps();
+  }
+  loadFirst();
   code.forEachRegister(loc, reducedWarps - 1, [&](Value step) {
     Value reduced = code.add(loc, step, code.constant(loc, 1));
     code.forEachRegister(loc, keptCount, [&](Value kept) {
@@ -219,6 +275,10 @@ void ReduceLowering::reduceWarps() {
           accs, kept);
     });
   });
+  finishWarps();
+}
+
+void ReduceLowering::finishWarps() {
   // The buffer is written again in the next iteration of a surrounding loop.
   if (op->getParentOfType<scf::ForOp>())
     simt::BarrierOp::create(code.builder, loc);

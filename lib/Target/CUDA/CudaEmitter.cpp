@@ -164,6 +164,13 @@ static int64_t residentBlocks(simt::KernelOp kernel) {
   return barriers.empty() ? 0 : int64_t((*barriers.begin()).getResident());
 }
 
+/// Whether its blocks draw tickets: then there are as many as run at the same
+/// time.
+static bool drawsTickets(simt::KernelOp kernel) {
+  return kernel.walk([](simt::TicketOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 uint32_t cuda::dynamicSharedBytes(simt::KernelOp kernel) {
   if (simt::ContractOp contract = contractOf(kernel))
     return static_cast<uint32_t>(
@@ -261,6 +268,9 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
                                   : blocksThatFit(kernel.getThreads(), shared));
     if (cluster > 1)
       rest += ", " + std::to_string(cluster);
+  } else if (!contract && drawsTickets(kernel)) {
+    macro = "FUSEC_KERNEL_MIN(";
+    rest += ", " + std::to_string(blocksThatFit(kernel.getThreads(), shared));
   }
   rest += ")(" + parameters + ") {\n" + body + "}\n";
   runtime::Kernel result = makeKernel(emitter.before, macro, rest, kernel);

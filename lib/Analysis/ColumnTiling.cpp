@@ -22,6 +22,12 @@ static constexpr int64_t kBlockThreads = 512;
 static constexpr int64_t kMaxElements = 16;
 // Shared memory in which the rows of a block meet, of 48 KB.
 static constexpr int64_t kExchangeBytes = 32 * 1024;
+// Shared memory of a multiprocessor for rows to come. 48 KB on their way keep
+// the memory busy; those that are worked on have places, too.
+static constexpr int64_t kRingBytes = 96 * 1024;
+static constexpr int64_t kMostStages = 4;
+// What the hardware copies in the background at least, in bytes.
+static constexpr int64_t kLeastCopy = 4;
 
 namespace {
 /// What each element of a row costs a thread, in bytes.
@@ -115,6 +121,13 @@ std::optional<ColumnTiling> analysis::tileColumns(FactTable &facts,
                kExchangeBytes)
       row.rowWarps *= 2;
     result.resident = kThreads / row.threads();
+    int64_t stageBytes =
+        row.threads() * row.vector * row.repeats * footprint.full;
+    if (row.vector * access.elementBytes >= kLeastCopy && stageBytes)
+      result.stages =
+          std::min(kMostStages, kRingBytes / (result.resident * stageBytes));
+    if (result.stages < 2)
+      result.stages = 0;
     return result;
   }
   return std::nullopt;

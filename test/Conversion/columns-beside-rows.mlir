@@ -1,15 +1,20 @@
-// Column sums beside row sums: blocks that stay take rows in turn, loads an
-// iteration ahead, keep the columns' states in registers, meet at a barrier of
+// Column sums beside row sums: blocks that stay take rows in turn, which are
+// copied to shared memory ahead, keep the columns' states in registers, meet at a barrier of
 // the grid and each finish a slice of the columns.
 // RUN: fusec compile %s --emit=tile | FileCheck %s
 // RUN: fusec compile %s --emit=cuda | FileCheck %s --check-prefix=TEXT
 // CHECK-COUNT-1: tile.kernel
 // CHECK: %[[GRID:.*]] = tile.grid_size
-// What is the same for all rows is loaded once, the first rows ahead.
+// What is the same for all rows is loaded once; two rows are on their way.
 // CHECK: tile.load %{{.*}} {vector = 8 : i64} : memref<?xbf16>
+// CHECK-COUNT-2: tile.copy_commit
 // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %[[GRID]] iter_args
-// CHECK: arith.minsi
-// CHECK: tile.load %{{.*}} {vector = 8 : i64} : memref<?xbf16>
+// CHECK-NEXT: tile.copy_wait 1
+// CHECK: tile.load %{{.*}} {vector = 8 : i64} : memref<12288xbf16, 3>
+// CHECK: tile.load %{{.*}} {vector = 8 : i64} : memref<12288xbf16, 3>
+// CHECK: tile.copy %{{.*}} mask %{{.*}} {vector = 8 : i64}
+// CHECK: tile.copy %{{.*}} mask %{{.*}} {vector = 8 : i64}
+// CHECK-NEXT: tile.copy_commit
 // Both row sums meet at once.
 // CHECK: tile.reduce %{{.*}}, %{{.*}} axes [1]
 // CHECK-NOT: tile.reduce
@@ -26,6 +31,7 @@
 // The number of rows is an argument, the number of blocks the launch's.
 // TEXT: FUSEC_KERNEL_GRID({{.*}}, 512, 2)({{.*}}i32 n0)
 // TEXT: ncta_x()
+// TEXT: cp_async16(
 // TEXT: grid_sync(p{{[0-9]+}}, 0);
 // TEXT-NOT: 16384
 // TEXT-NOT: FUSEC_KERNEL

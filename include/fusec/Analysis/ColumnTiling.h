@@ -21,6 +21,9 @@ struct ColumnTiling {
   int64_t resident = 1;
   /// Whether the next rows are loaded while these are worked on.
   bool loadsAhead = true;
+  /// Groups of rows that have a place in shared memory, where copies run ahead
+  /// of the work; 0: rows are loaded ahead to registers, if at all.
+  int64_t stages = 0;
   /// Bytes of the states of one column.
   int64_t stateBytes = 0;
 

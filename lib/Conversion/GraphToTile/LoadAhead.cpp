@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace fusec;
+using namespace fusec::graph_to_tile;
 
 static bool isReadOnly(Value buffer) {
   auto arg = dyn_cast<BlockArgument>(buffer);
@@ -105,4 +106,163 @@ void graph_to_tile::loadAhead(scf::ForOp loop) {
   ValueRange carried = carrying.getRegionIterArgs().take_back(loads.size());
   for (auto [load, value] : llvm::zip(loads, carried))
     rewriter.replaceOp(load, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Copier {
+public:
+  Copier(scf::ForOp loop, const CopyRing &ring)
+      : loop(loop), ring(ring), rewriter(loop), loc(loop.getLoc()) {}
+  scf::ForOp run();
+
+private:
+  RankedTensorType tileOf(Type element) const {
+    return RankedTensorType::get(ring.carrier.getShape(), element,
+                                 ring.carrier.getEncoding());
+  }
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  }
+  Value splat(Value value) {
+    return tile::SplatOp::create(rewriter, loc, tileOf(value.getType()), value);
+  }
+  int64_t slots() const {
+    return ring.threads * tile::getLayout(ring.carrier).getRegisterCount();
+  }
+  void findLoads();
+  void makeBuffers();
+  Value places(Value stage);
+  void copyFor(Value at, Value stage);
+  void readCopies(Value stage);
+
+  scf::ForOp loop;
+  CopyRing ring;
+  IRRewriter rewriter;
+  Location loc;
+  SmallVector<tile::LoadOp> loads;
+  SmallVector<Operation *> slice;
+  SmallVector<Value> buffers;
+};
+} // namespace
+
+void Copier::findLoads() {
+  llvm::SetVector<Operation *> needed;
+  for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
+    auto type = cast<RankedTensorType>(load.getType());
+    if (isReadOnly(load.getBuffer()) && type == tileOf(type.getElementType()) &&
+        ring.isCopied(cast<BlockArgument>(load.getBuffer())) &&
+        collect(load, loop, needed))
+      loads.push_back(load);
+  }
+  slice = needed.takeVector();
+  llvm::sort(slice,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+}
+
+void Copier::makeBuffers() {
+  for (tile::LoadOp load : loads) {
+    Type element = load.getBuffer().getType().getElementType();
+    auto type = MemRefType::get({ring.stages * slots()}, element,
+                                MemRefLayoutAttrInterface(),
+                                rewriter.getI64IntegerAttr(tile::kSharedSpace));
+    buffers.push_back(
+        tile::AllocOp::create(rewriter, loc, type, /*dynamic=*/true));
+  }
+}
+
+/// What each thread has of a stage.
+Value Copier::places(Value stage) {
+  Value base = arith::MulIOp::create(rewriter, loc, stage, index(slots()));
+  Value own =
+      tile::SlotOp::create(rewriter, loc, tileOf(rewriter.getIndexType()));
+  return arith::AddIOp::create(rewriter, loc, splat(base), own);
+}
+
+/// Starts the copies of iteration `at`, a group of their own.
+void Copier::copyFor(Value at, Value stage) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), at);
+  for (Operation *op : slice)
+    rewriter.clone(*op, mapping);
+  Value exists = splat(arith::CmpIOp::create(
+      rewriter, loc, arith::CmpIPredicate::slt, at, loop.getUpperBound()));
+  Value target = places(stage);
+  for (auto [load, buffer] : llvm::zip(loads, buffers)) {
+    Value mask = exists;
+    if (load.getMask())
+      mask = arith::AndIOp::create(rewriter, loc, exists,
+                                   mapping.lookupOrDefault(load.getMask()));
+    tile::CopyOp::create(rewriter, loc, load.getBuffer(),
+                         mapping.lookupOrDefault(load.getOffsets()), buffer,
+                         target, mask, /*vector=*/1);
+  }
+  tile::CopyCommitOp::create(rewriter, loc);
+}
+
+void Copier::readCopies(Value stage) {
+  Value from = places(stage);
+  for (auto [load, buffer] : llvm::zip(loads, buffers)) {
+    Value copied = tile::LoadOp::create(rewriter, loc, load.getType(), buffer,
+                                        from, Value(), Value(), /*vector=*/1);
+    if (load.getMask()) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPoint(load);
+      copied = arith::SelectOp::create(rewriter, loc, load.getMask(), copied,
+                                       load.getOther());
+    }
+    rewriter.replaceOp(load, copied);
+  }
+}
+
+scf::ForOp Copier::run() {
+  findLoads();
+  if (loads.empty())
+    return loop;
+  makeBuffers();
+  Value step = loop.getStep();
+  for (int64_t i = 0; i + 1 < ring.stages; ++i) {
+    Value ahead = arith::MulIOp::create(rewriter, loc, step, index(i));
+    copyFor(arith::AddIOp::create(rewriter, loc, loop.getLowerBound(), ahead),
+            index(i));
+  }
+  auto next = [&](Value stage, int64_t by) -> Value {
+    // stage + by or, where that is past the last, stage + by - stages.
+    Value moved = arith::AddIOp::create(rewriter, loc, stage, index(by));
+    Value wraps = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::sge, moved, index(ring.stages));
+    Value wrapped =
+        arith::AddIOp::create(rewriter, loc, stage, index(by - ring.stages));
+    return arith::SelectOp::create(rewriter, loc, wraps, wrapped, moved);
+  };
+  auto made = loop.replaceWithAdditionalYields(
+      rewriter, index(0), /*replaceInitOperandUsesInLoop=*/false,
+      [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> stage) {
+        rewriter.setInsertionPoint(builder.getInsertionBlock(),
+                                   builder.getInsertionPoint());
+        return SmallVector<Value>{next(stage.front(), 1)};
+      });
+  loop = cast<scf::ForOp>(made->getOperation());
+  Value stage = loop.getRegionIterArgs().back();
+  rewriter.setInsertionPointToStart(loop.getBody());
+  tile::CopyWaitOp::create(rewriter, loc, ring.stages - 2);
+  Value ahead =
+      arith::MulIOp::create(rewriter, loc, step, index(ring.stages - 1));
+  Value at =
+      arith::AddIOp::create(rewriter, loc, loop.getInductionVar(), ahead);
+  // The place of the iteration before, whose values have been used.
+  Value free = next(stage, ring.stages - 1);
+  Operation *issue = free.getDefiningOp();
+  rewriter.setInsertionPointAfter(issue);
+  copyFor(at, free);
+  rewriter.setInsertionPoint(issue);
+  readCopies(stage);
+  return loop;
+}
+
+scf::ForOp graph_to_tile::copyAhead(scf::ForOp loop, const CopyRing &ring) {
+  return Copier(loop, ring).run();
 }

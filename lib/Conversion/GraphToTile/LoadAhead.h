@@ -18,6 +18,23 @@ void hoistFromLoop(mlir::scf::ForOp loop);
 /// its loads are legal for each number from the lower to the upper bound.
 void loadAhead(mlir::scf::ForOp loop);
 
+/// Where copies that run ahead of a loop go.
+struct CopyRing {
+  /// The shape and layout of the tiles that are copied.
+  mlir::RankedTensorType carrier;
+  /// Of a block.
+  int64_t threads;
+  /// Iterations that have a place in shared memory, at least 2.
+  int64_t stages;
+  /// Whether loads of this buffer are copied.
+  llvm::function_ref<bool(mlir::BlockArgument)> isCopied;
+};
+/// The same for loads of tiles like the ring's carrier, which are copied to
+/// shared memory `stages` - 1 iterations ahead and take no registers meanwhile.
+/// Nothing is read for iterations past the last. Returns the loop that takes
+/// the place of `loop`.
+mlir::scf::ForOp copyAhead(mlir::scf::ForOp loop, const CopyRing &ring);
+
 } // namespace fusec::graph_to_tile
 
 #endif // FUSEC_LIB_CONVERSION_GRAPHTOTILE_LOADAHEAD_H

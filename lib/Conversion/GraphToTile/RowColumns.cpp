@@ -408,6 +408,16 @@ LogicalResult ColumnSchedule::run() {
   finishColumns();
   // When nothing refers to values of the loop's body any more.
   hoistFromLoop(rowLoop);
+  // What is one value a row is cheaper carried.
+  auto isMatrix = [&](BlockArgument buffer) {
+    auto type = cast<RankedTensorType>(
+        kb.fusion.getOperand(buffer.getArgNumber()).getType());
+    return type.getNumElements() >= KernelBuilder::product(form.parallel) *
+                                        KernelBuilder::product(form.reduced);
+  };
+  if (columnTiling.stages)
+    rowLoop = copyAhead(
+        rowLoop, {full, tiling.threads(), columnTiling.stages, isMatrix});
   if (columnTiling.loadsAhead)
     loadAhead(rowLoop);
   return success();

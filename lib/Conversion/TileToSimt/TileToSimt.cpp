@@ -65,6 +65,7 @@ private:
   LogicalResult lowerHole(Region &from, Region &to);
   void lowerStore(tile::StoreOp store);
   void lowerShift(tile::ShiftOp shift);
+  void lowerCopy(tile::CopyOp copy);
   void lowerTicket(tile::TicketOp op);
   Value spread(Value tile, int64_t count);
   void assignLoopArrays(scf::ForOp loop, ValueRange values);
@@ -171,6 +172,50 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
                           code.scalars.lookup(store.getBuffer()),
                           code.element(store.getOffsets(), reg), array, reg,
                           mask, store.getVector());
+  });
+}
+
+/// Whether the hardware copies `bytes` at once in the background.
+static bool isCopySize(int64_t bytes) {
+  return bytes == 4 || bytes == 8 || bytes == 16;
+}
+
+void KernelLowering::lowerCopy(tile::CopyOp copy) {
+  Location loc = copy.getLoc();
+  Type element = copy.getElementType();
+  int64_t vector = copy.getVector();
+  int64_t count =
+      tile::getLayout(copy.getOffsets().getType()).getRegisterCount();
+  Value source = code.scalars.lookup(copy.getSource());
+  Value target = code.scalars.lookup(copy.getTarget());
+  auto maskAt = [&](Value reg) {
+    return copy.getMask() ? code.element(copy.getMask(), reg) : Value();
+  };
+  if (isCopySize(vector *
+                 llvm::divideCeil(element.getIntOrFloatBitWidth(), 8))) {
+    code.forEachRegister(loc, count / vector, [&](Value group) {
+      Value reg = code.mul(loc, group, vector);
+      simt::CopyOp::create(
+          code.builder, loc, source, code.element(copy.getOffsets(), reg),
+          target, code.element(copy.getPlaces(), reg), maskAt(reg), vector);
+    });
+    return;
+  }
+  // Narrow elements at odd places go through registers.
+  Value array = code.makeArray(loc, count, element);
+  auto zero = cast<TypedAttr>(code.builder.getZeroAttr(element));
+  code.forEachRegister(loc, count, [&](Value reg) {
+    Value mask = maskAt(reg), other;
+    if (mask)
+      other = arith::ConstantOp::create(code.builder, loc, zero);
+    simt::LoadOp::create(code.builder, loc, source,
+                         code.element(copy.getOffsets(), reg), array, reg, mask,
+                         other, vector);
+  });
+  code.forEachRegister(loc, count, [&](Value reg) {
+    simt::StoreOp::create(code.builder, loc, target,
+                          code.element(copy.getPlaces(), reg), array, reg,
+                          Value(), vector);
   });
 }
 
@@ -400,6 +445,13 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
     return lowerStore(store), success();
   if (auto shift = dyn_cast<tile::ShiftOp>(op))
     return lowerShift(shift), success();
+  if (auto copy = dyn_cast<tile::CopyOp>(op))
+    return lowerCopy(copy), success();
+  if (isa<tile::CopyCommitOp>(op))
+    return simt::CopyCommitOp::create(code.builder, loc), success();
+  if (auto wait = dyn_cast<tile::CopyWaitOp>(op))
+    return simt::CopyWaitOp::create(code.builder, loc, wait.getPending()),
+           success();
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return lowerReduce(reduce, code);
   if (auto ticket = dyn_cast<tile::TicketOp>(op))
@@ -418,10 +470,9 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
                barrier.getResident()),
            success();
   if (auto size = dyn_cast<tile::GridSizeOp>(op)) {
-    code.scalars.map(
-        size.getResult(),
-        simt::GridSizeOp::create(code.builder, loc, size.getType())
-            .getResult());
+    code.scalars.map(size.getResult(),
+                     simt::GridSizeOp::create(code.builder, loc, size.getType())
+                         .getResult());
     return success();
   }
   if (auto alloc = dyn_cast<tile::AllocOp>(op)) {

@@ -338,6 +338,24 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         line() << "grid_sync(" << use(barrier.getCounters()) << ", 0);\n";
         return success();
       })
+      .Case<simt::CopyOp>([&](simt::CopyOp copy) {
+        Type type = copy.getSource().getType().getElementType();
+        int64_t bytes = llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+        line() << "cp_async" << copy.getVector() * bytes << "("
+               << use(copy.getTarget()) << ", (i32)" << use(copy.getPlace())
+               << ", " << use(copy.getSource()) << ", " << use(copy.getOffset())
+               << ", " << (copy.getMask() ? use(copy.getMask()) : "true")
+               << ");\n";
+        return success();
+      })
+      .Case<simt::CopyCommitOp>([&](auto) {
+        line() << "cp_async_commit();\n";
+        return success();
+      })
+      .Case<simt::CopyWaitOp>([&](simt::CopyWaitOp wait) {
+        line() << "cp_async_wait<" << wait.getPending() << ">();\n";
+        return success();
+      })
       .Case<simt::BarrierOp>([&](auto) {
         line() << "bar();\n";
         return success();

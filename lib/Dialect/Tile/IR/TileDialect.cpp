@@ -211,6 +211,15 @@ int64_t ContractOp::getDivisor(BlockArgument argument) {
   return isLhs ? getLhsVector() : getRhsVector();
 }
 
+LogicalResult CopyOp::verify() {
+  if (getTarget().getType().getElementType() != getElementType())
+    return emitOpError("copies ") << getElementType() << " to an array of "
+                                  << getTarget().getType().getElementType();
+  if (isShared(getSource()) || !isShared(getTarget()))
+    return emitOpError("expects a global source and a shared target");
+  return success();
+}
+
 LogicalResult AllocOp::verify() {
   auto type = cast<MemRefType>(getType());
   if (!type.hasStaticShape() || type.getMemorySpaceAsInt() != kSharedSpace)

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Tile/Transforms/AxisInfo.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace fusec::tile {
 #define GEN_PASS_DEF_VECTORIZEPASS
@@ -39,24 +40,26 @@ namespace {
 struct VectorizePass : fusec::tile::impl::VectorizePassBase<VectorizePass> {
   void runOnOperation() override {
     DenseMap<int64_t, AxisAnalysis> analyses;
-    auto width = [&](Value tile, Value offsets, Value mask) {
-      LayoutAttr layout = getLayout(tile.getType());
-      int64_t axis =
-          layout.getReg().empty() ? 0 : layout.getReg().front().axis;
+    auto width = [&](Type element, Value offsets, Value mask) {
+      LayoutAttr layout = getLayout(offsets.getType());
+      int64_t axis = layout.getReg().empty() ? 0 : layout.getReg().front().axis;
       auto &analysis = analyses.try_emplace(axis, axis).first->second;
-      return widest(analysis, layout,
-                    cast<RankedTensorType>(tile.getType()).getElementType(),
-                    offsets, mask);
+      return widest(analysis, layout, element, offsets, mask);
     };
     getOperation().walk([&](Operation *op) {
       if (auto load = dyn_cast<LoadOp>(op)) {
         // Masked shared loads are scalar in thread code.
         if (!isShared(load.getBuffer()) || !load.getMask())
-          load.setVector(
-              width(load.getResult(), load.getOffsets(), load.getMask()));
+          load.setVector(width(getElementTypeOrSelf(load.getResult()),
+                               load.getOffsets(), load.getMask()));
       } else if (auto store = dyn_cast<StoreOp>(op)) {
-        store.setVector(
-            width(store.getValue(), store.getOffsets(), store.getMask()));
+        store.setVector(width(getElementTypeOrSelf(store.getValue()),
+                              store.getOffsets(), store.getMask()));
+      } else if (auto copy = dyn_cast<CopyOp>(op)) {
+        Type element = copy.getElementType();
+        copy.setVector(
+            std::min(width(element, copy.getOffsets(), copy.getMask()),
+                     width(element, copy.getPlaces(), copy.getMask())));
       }
     });
   }

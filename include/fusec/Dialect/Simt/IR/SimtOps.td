@@ -105,6 +105,25 @@ def Simt_StoreOp : Simt_Op<"store", [MemoryEffects<[MemRead, MemWrite]>]> {
     attr-dict `:` type($registers) `,` type($buffer)}];
 }
 
+def Simt_CopyOp : Simt_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts to copy `vector` elements, 4, 8 or 16 bytes, to a shared array; zeros where `mask` does not hold";
+  let arguments = (ins Simt_Buffer:$source, Index:$offset, Simt_Buffer:$target, Index:$place,
+                       Optional<I1>:$mask, I64Attr:$vector);
+  let assemblyFormat = [{$vector $source `[` $offset `]` `to` $target `[` $place `]` (`mask` $mask^)?
+    attr-dict `:` type($source) `,` type($target)}];
+}
+
+def Simt_CopyCommitOp : Simt_Op<"copy_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "ends a group of copies, which may be empty";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_CopyWaitOp : Simt_Op<"copy_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for all groups of copies but the newest `pending`";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
 def Simt_ShuffleXorOp : Simt_Op<"shuffle_xor", [AllTypesMatch<["value", "result"]>]> {
   let summary = "the value of the lane whose number differs by `mask`; all lanes take part";
   let arguments = (ins AnyType:$value, I64Attr:$mask);

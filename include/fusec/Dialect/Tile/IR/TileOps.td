@@ -184,6 +184,33 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     type($buffer) `,` type($offsets) (`,` type($mask)^)?}];
 }
 
+def Tile_CopyOp : Tile_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["offsets", "places"]>]> {
+  let summary = "copies buffer elements to places in shared memory in the background";
+  let description = [{
+    Where `mask` does not hold, nothing is read and the place holds 0. A thread
+    may read what it copied itself behind the `tile.copy_wait` of its group.
+    `vector` as in `tile.load`, of both accesses.
+  }];
+  let arguments = (ins Tile_Buffer:$source, Tile_IndexTile:$offsets, Tile_Buffer:$target,
+                       Tile_IndexTile:$places, Optional<Tile_MaskTile>:$mask,
+                       DefaultValuedAttr<I64Attr, "1">:$vector);
+  let assemblyFormat = [{$source `[` $offsets `]` `to` $target `[` $places `]` (`mask` $mask^)? attr-dict `:`
+    type($source) `,` type($offsets) `,` type($target) (`,` type($mask)^)?}];
+  let extraClassDeclaration = "::mlir::Type getElementType() { return getSource().getType().getElementType(); }";
+  let hasVerifier = 1;
+}
+
+def Tile_CopyCommitOp : Tile_Op<"copy_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "ends a group of copies, which may be empty";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_CopyWaitOp : Tile_Op<"copy_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits for all groups of copies but the newest `pending`";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SameVariadicOperandSize, SingleBlock]> {
   let summary = "combines tiles along `axes`, kept with size 1";
   let description = [{

@@ -1,6 +1,7 @@
 // A narrow value and its index are one number: an element costs one comparison.
 // RUN: fusec compile %s --emit=cuda --quiet | FileCheck %s
 
+// CHECK: m_plain_bits(
 // CHECK-NOT: f32 a{{[0-9]+}}[1]
 // CHECK: i_max(
 // CHECK: shfl_xor(

@@ -138,6 +138,10 @@ void RegionEmitter::notifyOperationInserted(Operation *op,
   if (!isNarrow && (isRoundedLater || isPart) && isa<math::ExpOp>(op) &&
       getElementTypeOrSelf(op->getResult(0)).isF32())
     return mark(Flags::afn);
+  // Within two units: the rounding that follows is of 2^13 or more.
+  if (!isNarrow && isRoundedLater && !isByOne && isa<arith::DivFOp>(op) &&
+      getElementTypeOrSelf(op->getResult(0)).isF32())
+    return mark(Flags::afn);
   if (!isNarrow && isByOne && isa<arith::DivFOp>(op) &&
       options.numerics == NumericsMode::Default &&
       getElementTypeOrSelf(op->getResult(0)).isF32())

@@ -122,6 +122,22 @@ static Value truthOf(Operation *op) {
              : Value();
 }
 
+/// x where `select` takes 2^31 - 1 if x is NaN and the bits of x + 0 otherwise.
+static Value plainBitsOf(arith::SelectOp select) {
+  auto isNan = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  auto bits = select.getFalseValue().getDefiningOp<arith::BitcastOp>();
+  auto sum = bits ? bits.getIn().getDefiningOp<arith::AddFOp>() : nullptr;
+  llvm::APInt most;
+  bool matches = isNan && sum && sum.getType().isF32() &&
+                 isNan.getPredicate() == arith::CmpFPredicate::UNO &&
+                 isNan.getLhs() == isNan.getRhs() &&
+                 isNan.getLhs() == sum.getLhs() &&
+                 matchPattern(sum.getRhs(), m_PosZeroFloat()) &&
+                 matchPattern(select.getTrueValue(), m_ConstantInt(&most)) &&
+                 most == INT32_MAX;
+  return matches ? sum.getLhs() : Value();
+}
+
 /// The index whose cast to i64 is operand `i` of a test for equality; null if
 /// it is something else.
 static Value comparedIndex(arith::CmpIOp cmp, unsigned i) {
@@ -257,7 +273,9 @@ LogicalResult Emitter::emitArith(Operation *op) {
           return define(op, asUnsigned(0) + " " + sign + " " + asUnsigned(1));
         return infix(sign);
       })
-      .Case<arith::SelectOp>([&](auto) {
+      .Case<arith::SelectOp>([&](arith::SelectOp select) {
+        if (Value real = plainBitsOf(select))
+          return define(op, "m_plain_bits(" + use(real) + ")");
         return define(op, arg(0) + " ? " + arg(1) + " : " + arg(2));
       })
       .Case<arith::ExtFOp>([&](arith::ExtFOp ext) {

@@ -163,21 +163,21 @@ static bool isPacked(ArgReduceOp op) {
          size <= 65536;
 }
 
-/// The same times 2^16 for bf16, plus anything below that: an f32 has its bits
-/// there already.
+/// The score below times 2^16 for bf16: an f32 has its bits there already.
 static Value buildWideScore(ElementBuilder &eb, Value value, bool isMax) {
   Type i32 = eb.getBuilder().getI32Type(), f32 = eb.getBuilder().getF32Type();
   auto constant = [&](int64_t number) { return eb.integer(i32, number); };
-  // One zero; NaN becomes the one that is greatest below.
+  if (!isMax)
+    value = eb.make<arith::NegFOp>(value);
+  // One zero; NaN is the greatest.
   Value positive = eb.make<arith::AddFOp>(value, eb.zero(f32));
   Value isNan = eb.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, value, value);
-  Value bits = eb.select(isNan, constant(isMax ? 0x7fffffff : -1),
-                         eb.make<arith::BitcastOp>(eb.type(i32), positive));
+  Value plain = eb.select(isNan, constant(0x7fffffff),
+                          eb.make<arith::BitcastOp>(eb.type(i32), positive));
+  Value bits = eb.make<arith::AndIOp>(plain, constant(-65536));
   Value sign = eb.make<arith::ShRSIOp>(bits, constant(31));
-  Value flips = eb.make<arith::AndIOp>(sign, constant(0x7fffffff));
-  if (!isMax)
-    flips = eb.make<arith::XOrIOp>(flips, constant(-1));
-  return eb.make<arith::XOrIOp>(bits, flips);
+  return eb.make<arith::XOrIOp>(
+      bits, eb.make<arith::AndIOp>(sign, constant(0x7fff0000)));
 }
 
 /// An integer in [-2^15, 2^15) that orders as the op does: the sign and
@@ -254,11 +254,10 @@ SmallVector<Value> ArgReduceOp::buildLift(ElementBuilder &eb,
       place = eb.make<arith::SubIOp>(eb.integer(i32, 65535), place);
     Value high =
         isa<BFloat16Type>(element)
-            ? eb.make<arith::AndIOp>(buildWideScore(eb, value, isMax),
-                                     eb.integer(i32, -65536))
+            ? buildWideScore(eb, value, isMax)
             : eb.make<arith::MulIOp>(buildScore(eb, value, element, isMax),
                                      eb.integer(i32, 65536));
-    return {eb.make<arith::OrIOp>(high, place)};
+    return {eb.make<arith::AddIOp>(high, place)};
   }
   return {reader.read(0, index), eb.fromIndex(reduced[0], getStateTypes()[1])};
 }

@@ -1077,6 +1077,13 @@ FUSEC_DEVICE f32 m_erfc_near(f32 x) {
 FUSEC_DEVICE f64 m_erfc(f64 x) { return erfc(x); }
 FUSEC_DEVICE f32 m_erfc(f32 x) { return erfcf(x); }
 
+/// The bits of x: 0 for -0 and 2^31 - 1 for NaN, as a sum with +0 gives them.
+FUSEC_DEVICE i32 m_plain_bits(f32 x) {
+  f32 r;
+  asm("add.f32 %0, %1, 0f00000000;" : "=f"(r) : "f"(x));
+  return (i32)as_u32(r);
+}
+
 FUSEC_DEVICE bool m_isnan(f32 x) { return x != x; }
 FUSEC_DEVICE bool m_isnan(f64 x) { return x != x; }
 /// NaN if either is NaN; -0 < +0.

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "ContractBoxes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -27,6 +28,23 @@ int64_t cuda::shortRows(simt::ContractOp op) {
   return boxedMatrix(op, /*isLhs=*/true) && !op.getLhsOuter()
              ? GemmConfig::fromNumbers(op.getConfig()).boxRows
              : 0;
+}
+
+std::optional<int64_t> cuda::rowBlocks(simt::ContractOp op) {
+  std::optional<GemmMatrix> matrix = boxedMatrix(op, /*isLhs=*/false);
+  // An open number of columns need not be a multiple of 32.
+  if (!matrix || op.getRhsOuter() || !matchPattern(op.getN(), m_Constant()) ||
+      matrix->outer % 32 != 0 || matrix->hasLow() ||
+      // The copy engine's limit of strides.
+      matrix->outerStride >= (int64_t(1) << 35) / 4 ||
+      GemmConfig::fromNumbers(op.getConfig()).boxColumns() % 32 != 0)
+    return std::nullopt;
+  if (!matrix->hasHigh())
+    return 0;
+  // One dimension goes through the blocks of all batches.
+  if (matrix->highStride != matrix->outer * matrix->outerStride)
+    return std::nullopt;
+  return matrix->outer / 32;
 }
 
 /// The map of one operand: the contiguous dimension first; a box is 128 bytes
@@ -57,6 +75,16 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
     map.box.push_back(uint32_t(box));
   };
   int64_t inner = 128 / bytes;
+  if (!isLhs && rowBlocks(op)) {
+    // Rows of 2, 4 (8 apart), 4 (2 apart), then 32, through all batches.
+    add(matrix.k, inner, 1);
+    add(2, 2, matrix.outerStride);
+    add(4, 4, 8 * matrix.outerStride);
+    add(4, 4, 2 * matrix.outerStride);
+    add(matrix.outer / 32 * (matrix.hasHigh() ? matrix.high : 1), tile / 32,
+        32 * matrix.outerStride);
+    return result;
+  }
   if (isOuter) {
     add(matrix.outer, inner, 1);
     add(matrix.k, config.tileK, matrix.kStride);

@@ -18,6 +18,10 @@ std::optional<GemmMatrix> boxedMatrix(simt::ContractOp op, bool isLhs);
 /// Rows of A's boxes where the problem has fewer than a tile, else 0.
 int64_t shortRows(simt::ContractOp op);
 
+/// Where the rows of B's boxes come in the order of accumulators (`Blocks` of
+/// GemmBox): blocks of 32 rows that a batch has, or 0 where there is one.
+std::optional<int64_t> rowBlocks(simt::ContractOp op);
+
 /// Names of the kernel parameters that are the tensor maps of A and B.
 inline constexpr const char *kMapNames[] = {"mapA", "mapB"};
 

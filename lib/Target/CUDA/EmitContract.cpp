@@ -185,6 +185,8 @@ void HoleWriter::writeBox(char side, const std::optional<GemmMatrix> &matrix,
      << ", " << text(box.hasLow()) << ", " << text(box.hasHigh());
   if (int64_t rows = side == 'A' ? shortRows(op) : 0)
     os << ", " << rows;
+  if (std::optional<int64_t> blocks = rowBlocks(op); blocks && side == 'B')
+    os << ", 0, " << *blocks;
   os << ">;\n";
 }
 

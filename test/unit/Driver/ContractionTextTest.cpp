@@ -139,6 +139,26 @@ TEST(ContractionText, WarpgroupsOfWideTilesAreApart) {
   EXPECT_EQ(kernel.cluster, 2u);
 }
 
+TEST(ContractionText, RowsOfBComeInTheOrderOfAccumulators) {
+  auto turned = [](llvm::StringRef batch, llvm::StringRef axes) {
+    std::string x = (batch + "256x64xf16").str(), n = "96";
+    std::string y = (batch + "256x96xf16").str(),
+                w = (batch + "96x64xf16").str();
+    int last = batch.empty() ? 1 : 2;
+    std::string k = std::to_string(last);
+    return "func.func @f(%a: tensor<" + x + ">, %b: tensor<" + w +
+           ">) -> tensor<" + y + "> {\n    %0 = graph.contract %a, %b batch " +
+           axes.str() + " x " + axes.str() + " contract [" + k + "] x [" + k +
+           "] : tensor<" + x + ">, tensor<" + w + "> -> tensor<" + y +
+           ">\n    return %0 : tensor<" + y + ">\n  }";
+  };
+  runtime::Kernel plain = kernelOf(turned("", "[]"), TargetInfo::h200());
+  EXPECT_TRUE(has(plain, "BoxB = GemmBox<GemmOrder::KContiguous, 1, false, "
+                         "false, 0, 0>"));
+  runtime::Kernel batches = kernelOf(turned("5x", "[0]"), TargetInfo::h200());
+  EXPECT_TRUE(has(batches, "false, true, 0, 3>")) << "blocks of a batch";
+}
+
 TEST(ContractionText, FewRowsComeInShortBoxes) {
   runtime::Kernel kernel = kernelOf(
       R"(func.func @f(%a: tensor<13x4096xf16>, %b: tensor<4096x8192xf16>) -> tensor<13x8192xf16> {

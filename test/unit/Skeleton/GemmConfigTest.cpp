@@ -79,6 +79,12 @@ TEST(GemmConfig, TakesTheWidestTilesWhereTheyFit) {
   EXPECT_EQ(choose(32768, 768, GemmSupply::Boxes).tileN, 256);
   EXPECT_EQ(choose(64, 320, GemmSupply::Boxes).halfStages, 0)
       << "boxes have all rows of a tile";
+  auto deep = [](int64_t k) {
+    return chooseGemmConfig(GemmKind::BF16, 8192, 8192, k, 1,
+                            GemmSupply::Boxes);
+  };
+  EXPECT_EQ(deep(4096).halfStages, 0);
+  EXPECT_EQ(deep(256).halfStages, 4) << "short sums: what follows them counts";
 }
 
 TEST(GemmConfig, PromotesSumsOfFloat8UnlessTheyMayBeFast) {

@@ -31,14 +31,19 @@ struct Candidate {
   double rate, alone;
   /// As GemmConfig has it.
   int64_t halfStages = 0;
+  /// A tile's start (filling the ring) and end cost about as much as this many
+  /// steps of k: 34.8 us for k = 1024 against 29.7 without an epilogue.
+  double fixedK = 200;
 };
 
 // 16-bit operands that the copy engine brings, in clusters of two.
 constexpr Candidate kHalfCluster[] = {
     {128, 256, 64, 8, 1, 1, 4, 1, 800, 1},
     {128, 128, 64, 8, 1, 1, 6, 1, 540, 1},
-    // Warpgroups apart, as a thread's 160 sums are half of the columns: for 320
-    // columns and multiples (benchmarks/results/2026-11-30-gemm.md).
+    // Warpgroups apart, for short sums (K = 256: 73 us against 80), and for 320
+    // columns and multiples, as each has half of them
+    // (benchmarks/results/2026-11-30-gemm.md).
+    {128, 256, 64, 8, 1, 1, 6, 1, 765, 1, /*halfStages=*/4, /*fixedK=*/170},
     {128, 320, 64, 8, 1, 1, 4, 1, 770, 1, /*halfStages=*/3},
 };
 // Asynchronous 16-bit operands on warpgroups; warpsM are the multiplying warps.
@@ -186,9 +191,6 @@ GemmConfig configOf(GemmKind kind, const Candidate &c) {
 double estimate(const GemmConfig &config, const Candidate &c, int64_t m,
                 int64_t n, int64_t k, int64_t batch, bool computed,
                 const GemmDevice &device) {
-  // A tile's start (filling the ring) and end cost about as much as this many
-  // steps of k: 34.8 us for k = 1024 against 29.7 without an epilogue.
-  constexpr double kFixedK = 200;
   // From a load to its use, in us: once a step for a computed operand, which
   // is loaded one step ahead; shared by the ring's steps for others.
   constexpr double kLatency = 0.6;
@@ -207,7 +209,7 @@ double estimate(const GemmConfig &config, const Candidate &c, int64_t m,
       perK * double(config.tileK),
       kLatency / double(computed ? together : together * (config.stages - 1)));
   double steps = double(llvm::divideCeil(k, config.tileK));
-  return double(rounds) * (perK * kFixedK + steps * step);
+  return double(rounds) * (perK * c.fixedK + steps * step);
 }
 
 } // namespace

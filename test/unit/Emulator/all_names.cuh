@@ -16,6 +16,8 @@ FUSEC_DEVICE void useElement(const T *in, T *out, i32 i, i64 j) {
     ldm<1>(a, r, out, i, i < 3, a[0]);
     st<8>(out, i, a, r);
     stm<2>(out, j, a, r, i < 3);
+    st_if<2>(out, j, a, r, i < 3);
+    prefetch_l2<32>(out, j);
     lds<4>(a, r, s, i);
     sts<8>(s, i, a, r);
   }
@@ -40,6 +42,7 @@ FUSEC_DEVICE void useFloat(const T *in, T *out, i32 i) {
   f64 y = to_f64(ld1(in, i));
   st1(out, i, from_f32<T>(x));
   st1(out, i + 1, from_f32_sat<T>(x));
+  st1(out, i + 1, from_f32<T>(rounded<T>(x)));
   st1(out, i + 2, from_f64<T>(y));
 }
 

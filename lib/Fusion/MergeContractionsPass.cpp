@@ -17,8 +17,6 @@ using namespace fusec;
 using namespace fusec::fusion;
 
 static void print(const SiblingDecision &decision) {
-  if (decision.members.empty() || !decision.members.front().loc)
-    return;
   InFlightDiagnostic remark = emitRemark(*decision.members.front().loc);
   std::string time = llvm::formatv("{0:f2} us", decision.microseconds).str();
   remark << decision.members.size() << " contractions of one operand ";

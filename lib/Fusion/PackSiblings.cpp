@@ -139,7 +139,9 @@ static llvm::hash_code bodyOf(const analysis::RegionForm &form) {
   llvm::hash_code hash = llvm::hash_value(unsigned(form.kind));
   for (Operation *op : form.ops) {
     hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer());
-    for (Type type : op->getResultTypes()) {
+    SmallVector<Type> types(op->getOperandTypes());
+    llvm::append_range(types, op->getResultTypes());
+    for (Type type : types) {
       auto tensor = cast<RankedTensorType>(type);
       // Sizes of a pointwise kernel are arguments, mostly.
       hash = form.kind == KernelKind::Pointwise

@@ -449,12 +449,11 @@ Error ExecutionContext::runStep(size_t index,
   impl->views.assign(inputs.begin(), inputs.end());
   if (Error error = impl->bind(impl->views, outputs, stream))
     return error;
-  const auto *step =
-      llvm::lower_bound(llvm::ArrayRef(impl->steps), index,
-                        [](const ReadyStep &ready, size_t wanted) {
-                          return ready.index < wanted;
-                        });
-  if (step == impl->steps.data() + impl->steps.size() || step->index != index)
+  auto step = llvm::lower_bound(impl->steps, index,
+                                [](const ReadyStep &ready, size_t wanted) {
+                                  return ready.index < wanted;
+                                });
+  if (step == impl->steps.end() || step->index != index)
     return Error::success();
   Expected<void *> token = impl->device.enter();
   if (!token)

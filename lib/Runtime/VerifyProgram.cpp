@@ -185,8 +185,7 @@ Error Verifier::checkStep(const Launch &launch) {
     for (const TableArg::Field &field : table->fields)
       if (Error error = checkScalar(std::get_if<ScalarArg>(&field)))
         return error;
-    if (table->fields.size() > kMaxTableBytes ||
-        table->bytes() > kMaxTableBytes)
+    if (table->bytes() > kMaxTableBytes)
       return fail("kernel '%s': a table of %zu fields exceeds %u bytes",
                   kernel.entry.c_str(), table->fields.size(), kMaxTableBytes);
   }

@@ -166,3 +166,46 @@ func.func @different(%x: tensor<8x8xf32>, %v: tensor<8x8xf32>, %w: tensor<8x8xf3
   %f = graph.contract %x, %d batch [] x [] contract [1] x [0] : tensor<8x8xf32>, tensor<8x?xf32> -> tensor<8x?xf32>
   return %a, %b, %c, %f : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x0xf32>, tensor<8x?xf32>
 }
+
+// -----
+
+// Weights that are constants are joined while compiling, whatever the biases
+// behind them are.
+// WHY: 2 contractions of one operand merged, saving
+// CHECK-LABEL: func @constant_weights
+// CHECK: graph.concat {{.*}} axis = 1 : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x64xf32>
+// CHECK: graph.concat %arg1, %{{.*}} axis = 0 : tensor<32xf32>, tensor<32xf32> -> tensor<64xf32>
+func.func @constant_weights(%x: tensor<16x32xf32>, %b: tensor<32xf32>) -> tensor<16x16xf32> {
+  %wa = graph.constant dense<0.5> : tensor<32x32xf32>
+  %wb = graph.constant dense<0.25> : tensor<32x32xf32>
+  %bb = graph.constant dense<0.125> : tensor<32xf32>
+  %a0 = graph.contract %x, %wa batch [] x [] contract [1] x [0] : tensor<16x32xf32>, tensor<32x32xf32> -> tensor<16x32xf32>
+  %a1 = graph.broadcast %b [1] : tensor<32xf32> -> tensor<16x32xf32>
+  %a = graph.add %a0, %a1 : tensor<16x32xf32>
+  %b0 = graph.contract %x, %wb batch [] x [] contract [1] x [0] : tensor<16x32xf32>, tensor<32x32xf32> -> tensor<16x32xf32>
+  %b1 = graph.broadcast %bb [1] : tensor<32xf32> -> tensor<16x32xf32>
+  %c = graph.add %b0, %b1 : tensor<16x32xf32>
+  %s = graph.contract %a, %c batch [] x [] contract [1] x [1] : tensor<16x32xf32>, tensor<16x32xf32> -> tensor<16x16xf32>
+  return %s : tensor<16x16xf32>
+}
+
+// -----
+
+// Only constants of one value are one constant.
+// WHY: 2 contractions of one operand merged, saving
+// CHECK-LABEL: func @splats
+// CHECK-DAG: %[[SPLAT:.*]] = graph.constant dense<5.000000e-01> : tensor<16xf32>
+// CHECK-DAG: %[[OTHER:.*]] = graph.constant dense<[5.000000e-01, 1.000000e+00,
+// CHECK: graph.concat %[[SPLAT]], %[[OTHER]] axis = 0 : tensor<16xf32>, tensor<16xf32> -> tensor<32xf32>
+func.func @splats(%x: tensor<16x32xf32>, %w: tensor<32x16xf32>, %v: tensor<32x16xf32>) -> tensor<16x16xf32> {
+  %b = graph.constant dense<0.5> : tensor<16xf32>
+  %c = graph.constant dense<[0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0]> : tensor<16xf32>
+  %a0 = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<16x32xf32>, tensor<32x16xf32> -> tensor<16x16xf32>
+  %a1 = graph.broadcast %b [1] : tensor<16xf32> -> tensor<16x16xf32>
+  %a = graph.add %a0, %a1 : tensor<16x16xf32>
+  %b0 = graph.contract %x, %v batch [] x [] contract [1] x [0] : tensor<16x32xf32>, tensor<32x16xf32> -> tensor<16x16xf32>
+  %b1 = graph.broadcast %c [1] : tensor<16xf32> -> tensor<16x16xf32>
+  %d = graph.add %b0, %b1 : tensor<16x16xf32>
+  %s = graph.contract %a, %d batch [] x [] contract [1] x [1] : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  return %s : tensor<16x16xf32>
+}

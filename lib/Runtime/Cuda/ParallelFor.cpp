@@ -19,7 +19,7 @@ static constexpr size_t kStackBytes = size_t(8) << 20;
 
 namespace {
 struct Work {
-  std::atomic<size_t> next = 0;
+  std::atomic<size_t> next;
   size_t count;
   llvm::function_ref<void(size_t)> body;
 

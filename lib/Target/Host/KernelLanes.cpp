@@ -70,10 +70,9 @@ LaneForm KernelEmitter::laneForm(Value value) {
   } else if (!op || op->getNumRegions() > 0 || op->getNumResults() != 1 ||
              op->getNumOperands() == 0) {
     form = {};
-  } else if (isa<arith::AddIOp, arith::SubIOp>(op)) {
+  } else if (isa<arith::AddIOp>(op)) {
     LaneForm lhs = operand(0), rhs = operand(1);
-    int64_t sign = isa<arith::SubIOp>(op) ? -1 : 1;
-    form = {lhs.isAffine && rhs.isAffine, lhs.stride + sign * rhs.stride,
+    form = {lhs.isAffine && rhs.isAffine, lhs.stride + rhs.stride,
             std::gcd(lhs.divisor, rhs.divisor)};
   } else if (isa<arith::MulIOp>(op)) {
     LaneForm lhs = operand(0), rhs = operand(1);

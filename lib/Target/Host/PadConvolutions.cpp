@@ -18,7 +18,7 @@ static bool isPadded(graph::ConvolutionOp op) {
 }
 
 static void padInput(graph::ConvolutionOp op) {
-  auto type = cast<RankedTensorType>(op.getInput().getType());
+  RankedTensorType type = op.getInput().getType();
   SmallVector<int64_t> low(type.getRank(), 0), high(type.getRank(), 0),
       none(op.getLow().size(), 0);
   for (auto [i, dim] : llvm::enumerate(op.getInputDims().drop_front(2))) {
@@ -41,8 +41,7 @@ static void padInput(graph::ConvolutionOp op) {
 void host::padConvolutions(func::FuncOp function) {
   SmallVector<graph::ConvolutionOp> ops;
   function.walk([&](graph::ConvolutionOp op) {
-    auto input = cast<RankedTensorType>(op.getInput().getType());
-    if (isPadded(op) && input.hasStaticShape())
+    if (isPadded(op) && op.getInput().getType().hasStaticShape())
       ops.push_back(op);
   });
   llvm::for_each(ops, padInput);

@@ -22,7 +22,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -105,7 +104,6 @@ static LogicalResult convertToLlvm(ModuleOp module) {
   cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
   populateMathToLLVMConversionPatterns(types, patterns);
   populateVectorToLLVMConversionPatterns(types, patterns);
-  vector::populateVectorBroadcastLoweringPatterns(patterns);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
   return applyFullConversion(module, target, std::move(patterns));

@@ -33,6 +33,16 @@ TEST(GroupGraph, RefusesADiamondsEnds) {
   EXPECT_TRUE(graph.successors(0).empty());
 }
 
+TEST(GroupGraph, VerifiesThatEdgesRise) {
+  GroupGraph graph;
+  for (int i = 0; i < 3; ++i)
+    graph.addNode();
+  graph.addEdge(0, 2);
+  EXPECT_TRUE(graph.verify());
+  graph.addEdge(2, 1);
+  EXPECT_FALSE(graph.verify());
+}
+
 TEST(GroupGraph, GivesUpAtTheLimit) {
   GroupGraph graph;
   constexpr unsigned n = 100;

@@ -13,17 +13,31 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <algorithm>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace fusec::runtime;
 namespace fs = llvm::sys::fs;
+
+// What the cache reads files with, instead of the system's function of that
+// name: a file system may give fewer bytes than asked for.
+static size_t mostBytesAtOnce = SIZE_MAX;
+static bool askedBeyondTheEnd = false;
+extern "C" ssize_t pread(int file, void *to, size_t bytes, off_t offset) {
+  struct stat info;
+  askedBeyondTheEnd |= ::fstat(file, &info) == 0 &&
+                       offset + bytes > static_cast<size_t>(info.st_size);
+  return syscall(SYS_pread64, file, to, std::min(bytes, mostBytesAtOnce),
+                 offset);
+}
 
 namespace {
 KernelKey keyOf(uint8_t i) {
@@ -115,6 +129,22 @@ TEST(CacheEntry, EveryFlippedBitAndEveryTruncationIsSeen) {
   EXPECT_NE(text(decodeModule("")), "");
 }
 
+// Without its kernel this file would read as one of no kernels, whose PTX, log
+// and cubin have the lengths that the key's bytes spell.
+TEST(CacheEntry, TheNumberOfKernelsIsCoveredByTheDigest) {
+  constexpr size_t kCount = 12, kHeader = 56;
+  StoredModule stored = moduleOf({1});
+  stored.kernels[0].key = {};
+  size_t rest = encodeModule(stored).size() - kHeader - 24;
+  stored.kernels[0].key[16] = rest;
+  ASSERT_LT(rest, 256u);
+  std::string file = encodeModule(stored);
+  ASSERT_EQ(text(decodeModule(file)), "");
+  ASSERT_EQ(file[kCount], 1);
+  file[kCount] = 0;
+  EXPECT_TRUE(contains(text(decodeModule(file)), "do not match its digest"));
+}
+
 TEST_F(DiskCacheTest, KeepsAModuleUnderAllItsKeys) {
   {
     DiskCache writer = cache();
@@ -172,6 +202,23 @@ TEST_F(DiskCacheTest, DamageIsAMissAndIsRemoved) {
   EXPECT_EQ(both.statistics().damaged, 4u);
   both.insert(moduleOf({1}));
   EXPECT_TRUE(both.find(keyOf(1)));
+}
+
+TEST_F(DiskCacheTest, ReadsWhatComesInPieces) {
+  cache().insert(moduleOf({1, 2}, 1000));
+  mostBytesAtOnce = 7;
+  askedBeyondTheEnd = false;
+  auto found = cache().find(keyOf(1));
+  // As if the file had lost all its bytes since its size was asked for.
+  mostBytesAtOnce = 0;
+  DiskCache reader = cache();
+  EXPECT_FALSE(reader.find(keyOf(1)));
+  mostBytesAtOnce = SIZE_MAX;
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->module->cubin, std::vector<char>(1000, 1));
+  EXPECT_FALSE(askedBeyondTheEnd);
+  EXPECT_FALSE(fs::exists(file(1))) << "damaged, so removed";
+  EXPECT_TRUE(fs::exists(file(2)));
 }
 
 TEST_F(DiskCacheTest, AFileUnderAnotherNameIsNotServed) {

@@ -267,6 +267,18 @@ TEST_F(ExecutableTest, RunsWithHostData) {
             "input 'none': expected 0 bytes, found 20");
 }
 
+TEST_F(ExecutableTest, RunsWithHostDataReportFailures) {
+  auto loaded = load(twoKernelProgram());
+  std::vector<std::byte> x(400);
+  ASSERT_EQ(text(runWithHostData(loaded, {x})), "");
+  uint64_t bytes = device->liveBytes();
+  int synchronizations = device->synchronizations;
+  device->failingEntry = "k0";
+  EXPECT_TRUE(contains(text(runWithHostData(loaded, {x})), "no luck"));
+  EXPECT_EQ(device->synchronizations, synchronizations + 1);
+  EXPECT_EQ(device->liveBytes(), bytes);
+}
+
 // A table holds pointers of the run at hand and integers where C puts them.
 TEST_F(ExecutableTest, PassesTables) {
   Program program;

@@ -9,6 +9,7 @@
 #include "fusec/Runtime/Cuda/CudaDevice.h"
 #include "fusec/Runtime/Executable.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -403,6 +404,33 @@ TEST_F(FakeCudaTest, AsksTheAllocatorOfTheCaller) {
   next = nullptr;
   EXPECT_EQ(text(context->run({bytes}, {bytes + 256}, &fake)),
             "workspace: allocating 512 bytes: nothing left");
+}
+
+// The node of a fill in a graph would keep the memory of the first run.
+TEST_F(FakeCudaTest, FillsGoWhereTheAllocatorSays) {
+  fake.argCount = 1;
+  Program program = twoLaunches(16);
+  program.temporaries = {{64, -1}};
+  program.steps.push_back(program.steps.front());
+  program.steps.insert(program.steps.begin(), Fill{temporary(0)});
+  llvm::cantFail(planWorkspace(program));
+  auto loaded = llvm::cantFail(Executable::create(program, device));
+  Buffer memory = llvm::cantFail(Buffer::allocate(device, 1024));
+  auto *next = static_cast<std::byte *>(memory.data());
+  WorkspaceAllocator allocator{
+      [&](uint64_t, Stream) -> llvm::Expected<void *> { return next; },
+      [](void *, uint64_t, Stream) {}};
+  auto context = llvm::cantFail(
+      ExecutionContext::create(loaded, {.allocator = allocator}));
+  Buffer out = llvm::cantFail(Buffer::allocate(device, 40));
+  for (int offset : {0, 0, 512}) {
+    next = static_cast<std::byte *>(memory.data()) + offset;
+    std::memset(next, 0xff, 64);
+    ASSERT_EQ(text(context->run({}, {out.data()})), "");
+    EXPECT_TRUE(std::all_of(next, next + 64, [](std::byte byte) {
+      return byte == std::byte(0);
+    })) << offset;
+  }
 }
 
 // Grids are not part of a text, so another batch size is the same kernel.

@@ -28,6 +28,16 @@ TEST(KernelCache, DropsTheOldestBeyondItsLimit) {
   EXPECT_TRUE(cache.find(KernelKey{9}));
 }
 
+TEST(KernelCache, PtxCountsAsMuchAsTheCubin) {
+  auto module = std::make_shared<CompiledModule>();
+  module->cubin.resize(60);
+  module->ptx.assign(30, ' ');
+  KernelCache cache(100);
+  for (uint8_t i = 0; i < 2; ++i)
+    cache.insert(KernelKey{i}, {module, "k", {}});
+  EXPECT_EQ(cache.size(), 1u);
+}
+
 TEST(KernelCache, KeepsTheFirstOfEqualKeys) {
   KernelCache cache(100);
   CompiledKernel first = kernelOfBytes(10);

@@ -384,7 +384,7 @@ TEST_F(NvrtcTest, ASecondProcessFindsKernelsOnDisk) {
 
   // Everything that changes the result is part of the key, and no two changes
   // have one key.
-  std::vector<NvrtcOptions> others(11);
+  std::vector<NvrtcOptions> others(12);
   others[0].architecture = 80;
   others[1].lineInfo = true;
   others[2].headers = {{"unused.cuh", ""}};
@@ -396,6 +396,7 @@ TEST_F(NvrtcTest, ASecondProcessFindsKernelsOnDisk) {
   others[8].headers = {{"unused.cuh", "//"}, {"other.cuh", ""}};
   others[9].headers = {{"unused.cuh", ""}, {"other.cuh", "//"}};
   others[10].fastCompile = true;
+  others[11].headers = {{"renamed.cuh", ""}};
   for (const NvrtcOptions &changed : others) {
     NvrtcCompiler other(nvrtc, changed, disk());
     llvm::cantFail(other.compileAll(kernels[0], 1));

@@ -422,8 +422,12 @@ static bool isExactProduct(double a, double b) {
 }
 
 /// A value as tensor cores read it in TF32, or as it is; denormals lose 13
-/// bits.
+/// bits. From half a unit above the largest number of TF32 on the copy engine
+/// gives infinity.
 static Interval asTf32(Interval x) {
+  double size = magnitude(x);
+  if (std::isfinite(size) && size >= (2 - 0x1p-11) * 0x1p127)
+    return Interval::unknown();
   return widened(x, 0x1p-11 * magnitude(x) + 0x1p-137);
 }
 

@@ -61,6 +61,7 @@ const FusecEmuApi &emulator::api() {
     made.bulkStore = Forward<&Worker::bulkStore>::call;
     made.bulkSend = Forward<&Worker::bulkSend>::call;
     made.tmaLoad = Forward<&Worker::tmaLoad>::call;
+    made.tmaPrefetch = Forward<&Worker::tmaPrefetch>::call;
     made.tmaStore = Forward<&Worker::tmaStore>::call;
     made.im2colLoad = Forward<&Worker::im2colLoad>::call;
     made.im2colStore = Forward<&Worker::im2colStore>::call;

@@ -117,6 +117,8 @@ public:
   void tmaLoad(FusecEmuShared to, const FusecTensorMap *map,
                const int32_t *coordinates, int32_t rank, FusecEmuShared barrier,
                uint32_t mask, int32_t line);
+  void tmaPrefetch(const FusecTensorMap *map, const int32_t *coordinates,
+                   int32_t rank, int32_t line);
   void tmaStore(const FusecTensorMap *map, FusecEmuShared from,
                 const int32_t *coordinates, int32_t rank, int32_t line);
   void im2colLoad(FusecEmuShared to, const FusecTensorMap *map,

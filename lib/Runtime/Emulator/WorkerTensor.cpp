@@ -168,27 +168,23 @@ struct Box {
 } // namespace
 
 void emulator::fillElement(uint8_t *to, const FusecTensorMap &map) {
-  static const uint8_t nan8[8] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
-  static const uint8_t nan4[4] = {0xff, 0xff, 0xff, 0x7f};
-  static const uint8_t nan2[2] = {0xff, 0x7f};
-  const uint8_t *nan = map.elementBytes == 8   ? nan8
-                       : map.elementBytes == 4 ? nan4
-                                               : nan2;
+  // The same two bytes again and again, as an H200 fills.
   if (map.fillNan)
-    std::memcpy(to, nan, map.elementBytes);
+    for (uint32_t byte = 0; byte < map.elementBytes; ++byte)
+      to[byte] = byte % 2 ? 0x7f : 0xf7;
   else
     std::memset(to, 0, map.elementBytes);
 }
 
-/// Rounds an f32 to the 11 digits of TF32, ties to even. Infinities stay, NaN
-/// stays NaN.
+/// Rounds an f32 to the 11 digits of TF32 as the copy engine does: ties to
+/// even, the largest finite numbers to infinity, denormals kept, one NaN.
 static void roundToTf32(uint8_t *at) {
   uint32_t bits;
   std::memcpy(&bits, at, 4);
   if ((bits & 0x7f800000u) != 0x7f800000u)
     bits += 0xfffu + (bits >> 13 & 1);
   else if (bits & 0x7fffffu)
-    bits |= 0x400000u;
+    bits = 0x7fffffffu;
   bits &= ~0x1fffu;
   std::memcpy(at, &bits, 4);
 }
@@ -253,6 +249,13 @@ void Worker::tmaLoad(FusecEmuShared to, const FusecTensorMap *map,
   for (const Arrival &arrival : arrivals(barrier, mask, line))
     land(arrival, target, box.bytes(), line,
          [box](uint8_t *shared) { loadBox(box, shared); });
+}
+
+void Worker::tmaPrefetch(const FusecTensorMap *map, const int32_t *coordinates,
+                         int32_t rank, int32_t line) {
+  step(line);
+  if (checkMap(map, rank, /*im2col=*/false, line))
+    checkPlace(map, coordinates, /*isStore=*/false, line);
 }
 
 void Worker::tmaStore(const FusecTensorMap *map, FusecEmuShared from,

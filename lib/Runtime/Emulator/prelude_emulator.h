@@ -194,6 +194,8 @@ struct FusecEmuApi {
   void (*tmaLoad)(FusecEmuShared to, const FusecTensorMap *map,
                   const i32 *coordinates, i32 rank, FusecEmuShared barrier,
                   u32 mask, i32 line);
+  void (*tmaPrefetch)(const FusecTensorMap *map, const i32 *coordinates,
+                      i32 rank, i32 line);
   void (*tmaStore)(const FusecTensorMap *map, FusecEmuShared from,
                    const i32 *coordinates, i32 rank, i32 line);
   void (*im2colLoad)(FusecEmuShared to, const FusecTensorMap *map,

@@ -170,8 +170,7 @@ FUSEC_DEVICE void tma_prefetch_map(FUSEC_TENSOR_MAP_REF(map),
                                         FUSEC_DETAIL_LIST params,              \
                                         FUSEC_DETAIL_LINE) {                   \
     const i32 c[] = {__VA_ARGS__};                                             \
-    (void)map, (void)c;                                                        \
-    fusec_emu->fence(line);                                                    \
+    fusec_emu->tmaPrefetch(&map, c, n, line);                                  \
   }
 FUSEC_DETAIL_TMA(1, (i32 c0), c0)
 FUSEC_DETAIL_TMA(2, (i32 c0, i32 c1), c0, c1)
@@ -189,7 +188,7 @@ FUSEC_DETAIL_TMA(5, (i32 c0, i32 c1, i32 c2, i32 c3, i32 c4), c0, c1, c2, c3,
       FUSEC_DETAIL_LINE) {                                                     \
     const i32 at[] = {FUSEC_DETAIL_LIST coordinates};                          \
     const i32 by[] = {__VA_ARGS__};                                            \
-    fusec_emu->im2colLoad(fusec_detail::at(s, i), &map, at, by, n,               \
+    fusec_emu->im2colLoad(fusec_detail::at(s, i), &map, at, by, n,             \
                           fusec_detail::at(b, j), 0, line);                    \
   }                                                                            \
   template <class T>                                                           \
@@ -199,7 +198,7 @@ FUSEC_DETAIL_TMA(5, (i32 c0, i32 c1, i32 c2, i32 c3, i32 c4), c0, c1, c2, c3,
       FUSEC_DETAIL_LIST offsetParams, FUSEC_DETAIL_LINE) {                     \
     const i32 at[] = {FUSEC_DETAIL_LIST coordinates};                          \
     const i32 by[] = {__VA_ARGS__};                                            \
-    fusec_emu->im2colLoad(fusec_detail::at(s, i), &map, at, by, n,               \
+    fusec_emu->im2colLoad(fusec_detail::at(s, i), &map, at, by, n,             \
                           fusec_detail::at(b, j), mask | 0x80000000u, line);   \
   }                                                                            \
   template <class T>                                                           \
@@ -207,7 +206,7 @@ FUSEC_DETAIL_TMA(5, (i32 c0, i32 c1, i32 c2, i32 c3, i32 c4), c0, c1, c2, c3,
       FUSEC_TENSOR_MAP_REF(map), FusecShared<T> s, i32 i,                      \
       FUSEC_DETAIL_LIST params, FUSEC_DETAIL_LINE) {                           \
     const i32 at[] = {FUSEC_DETAIL_LIST coordinates};                          \
-    fusec_emu->im2colStore(&map, fusec_detail::at(s, i), at, n, line);          \
+    fusec_emu->im2colStore(&map, fusec_detail::at(s, i), at, n, line);         \
   }
 FUSEC_DETAIL_IM2COL(3, (i32 c, i32 w, i32 n), (c, w, n), (i32 ow), ow)
 FUSEC_DETAIL_IM2COL(4, (i32 c, i32 w, i32 h, i32 n), (c, w, h, n),

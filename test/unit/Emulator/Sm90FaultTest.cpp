@@ -226,11 +226,13 @@ TEST(Sm90Fault, TensorMaps) {
       tma_load_2d(s, 0, map, b, 0, 5, 0); // fault 5
     else if (FAULT(6))
       tma_store_2d(map, s, 0, 0, -1); // fault 6
+    else if (FAULT(7))
+      tma_prefetch_2d(map, 2, 0); // fault 7
     else
       tma_load_2d(s, 0, map, b, 0, 8, 4);
   }
   bar();
-  if (!(fault >= 2 && fault <= 6))
+  if (!(fault >= 2 && fault <= 7))
     mbar_wait(b, 0, 0);
 }
 FUSEC_EXPORT(k))",
@@ -253,6 +255,7 @@ FUSEC_EXPORT(k))",
             "16 bytes");
   EXPECT_EQ(planted.fault(6, EmulatorFault::InvalidArgument),
             "a tensor store from -1 in dimension 1: expected none below 0");
+  planted.fault(7, EmulatorFault::InvalidArgument);
 }
 
 TEST(Sm90Fault, Im2colMaps) {

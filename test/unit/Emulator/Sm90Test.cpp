@@ -184,9 +184,10 @@ public:
 
 TensorMapArg convert(const sm90::Map &from) {
   TensorMapArg map;
-  constexpr DType types[] = {DType::U8, DType::U32, DType::F32, DType::F16,
-                             DType::BF16};
+  constexpr DType types[] = {DType::U8,  DType::U32,  DType::F32,
+                             DType::F16, DType::BF16, DType::F32};
   map.dtype = types[from.type];
+  map.roundsToTf32 = from.type == sm90::Map::TF32;
   map.dims = from.dims;
   map.strides = from.strides;
   map.box = from.box;

@@ -282,6 +282,39 @@ static void checkSmall() {
   expect(counter.get()[0] == 0, "ticket counter", 0, counter.get()[0], 0);
 }
 
+__global__ void roundTf32(const f32 *x, u32 *y, i32 n) {
+  if (tid() < n)
+    st1(y, tid(), to_tf32(ld1(x, tid())));
+}
+/// Of what tensor cores read of it: they ignore the low 13 bits.
+static void checkTf32() {
+  const uint32_t table[][2] = {
+      {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f802000},
+      {0xbf803000, 0xbf804000}, {0x7f7fefff, 0x7f7fe000},
+      {0x7f7ff000, 0x7f7fe000}, {0x7f7fffff, 0x7f7fe000},
+      {0xff7fffff, 0xff7fe000}, {0x7f800000, 0x7f800000},
+      {0xff800000, 0xff800000}, {0x80000000, 0x80000000},
+      {0x00000fff, 0x00000000}, {0x00001000, 0x00002000},
+      {0x807fffff, 0x80800000}, {0x7f800001, 0x7fffe000},
+      {0x7f801000, 0x7fffe000}, {0xff8fffff, 0x7fffe000}};
+  std::vector<f32> x;
+  for (auto &row : table) {
+    f32 value;
+    memcpy(&value, &row[0], 4);
+    x.push_back(value);
+  }
+  Device<f32> in(x);
+  Device<u32> out(x.size());
+  roundTf32<<<1, 32>>>(in.data, out.data, (i32)x.size());
+  std::vector<u32> got = out.get();
+  for (size_t i = 0; i < x.size(); ++i) {
+    u32 read = got[i] & ~0x1fffu, wanted = table[i][1];
+    bool isNaN = (wanted & 0x7fffffffu) > 0x7f800000u;
+    expect(isNaN ? (read & 0x7fffffffu) > 0x7f800000u : read == wanted,
+           "to_tf32", table[i][0], read, wanted);
+  }
+}
+
 int main() {
   std::vector<f32> narrow = narrowValues();
   std::vector<f64> wide = wideValues(narrow);
@@ -292,6 +325,7 @@ int main() {
   checkTile16<f16, true>(0);
   checkTile16<bf16, false>(1);
   checkTile32();
+  checkTf32();
   checkSmall();
   printf(failures ? "%d failures\n" : "all equal\n", failures);
   return failures != 0;

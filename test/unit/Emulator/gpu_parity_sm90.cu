@@ -9,7 +9,7 @@
 // every byte. Each case is a process of its own: after a fault the others still
 // run. Of a tensor copy that fails it says whether its prefetch, its load or
 // its store does; then which copies at and outside of the ends of a tensor are
-// legal, and how the copy engine rounds to TF32. Exits with 1 if a case
+// legal. Exits with 1 if a case
 // differs.
 //===----------------------------------------------------------------------===//
 #include "../../../lib/Target/CUDA/device/prelude_cuda.cuh"
@@ -250,48 +250,8 @@ static void tellPlaces() {
   tellParts(cases, {sm90::kLoad, sm90::kStore});
 }
 
-__global__ void roundTf32(FUSEC_TENSOR_MAP(from), u32 *out) {
-  FUSEC_SHARED_TILE(u32, s, 32);
-  FUSEC_MBARRIERS(b, 1);
-  if (tid() == 0) {
-    mbar_init(b, 0, 1);
-    mbar_init_fence();
-    mbar_arrive_expect(b, 0, 128);
-    tma_load_2d(s, 0, from, b, 0, 0, 0);
-  }
-  bar();
-  mbar_wait(b, 0, 0);
-  out[tid()] = s[tid()];
-  out[32 + tid()] = to_tf32(as_f32(out[64 + tid()]));
-}
-
-/// How the copy engine and to_tf32 round.
-static int tellTf32() {
-  const uint32_t bits[32] = {
-      0x3f800fff, 0x3f801000, 0x3f801001, 0x3f803000, 0x3f802fff, 0xbf801000,
-      0xbf803000, 0x7f7fefff, 0x7f7ff000, 0x7f7ff001, 0x7f7fffff, 0xff7fffff,
-      0xff7fefff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x7f801000,
-      0xff8fffff, 0x00000000, 0x80000000, 0x00000001, 0x00000fff, 0x00001000,
-      0x00001001, 0x00003000, 0x807fffff, 0x007ff000, 0x007fefff, 0x00800000,
-      0x00801000, 0x80800fff};
-  uint32_t *data = nullptr, *out = nullptr, got[64];
-  check(cudaMalloc(&data, 128), "cudaMalloc");
-  check(cudaMalloc(&out, 384), "cudaMalloc");
-  cudaMemcpy(data, bits, 128, cudaMemcpyHostToDevice);
-  cudaMemcpy(out + 64, bits, 128, cudaMemcpyHostToDevice);
-  sm90::Map map{sm90::Map::TF32, {32, 1}, {128}, {32, 1}, {}, 0, false};
-  FusecTensorMap encoded = encode(map, data);
-  roundTf32<<<1, 32>>>(encoded, out);
-  check(cudaMemcpy(got, out, 256, cudaMemcpyDeviceToHost), "rounding to TF32");
-  printf("to TF32 by the copy engine, by to_tf32:\n");
-  for (int i = 0; i < 32; ++i)
-    printf("  %08x: %08x %08x\n", bits[i], got[i], got[32 + i]);
-  return 0;
-}
-
 int main() {
   std::vector<sm90::Case> cases = sm90::allCases(), failed;
-  apart(1, [](size_t) { return tellTf32(); });
   std::vector<int> codes =
       apart(cases.size(), [&](size_t i) { return run(cases[i]) ? 0 : 1; });
   int failures = 0;

@@ -199,7 +199,7 @@ inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at,
     elements *= sizes[d];
   }
   Bytes dump(elements * size);
-  const uint8_t nan16[2] = {0xff, 0x7f}, nan32[4] = {0xff, 0xff, 0xff, 0x7f};
+  const uint8_t nan16[2] = {0xf7, 0x7f}, nan32[4] = {0xf7, 0x7f, 0xf7, 0x7f};
   for (uint32_t i = 0; i < elements; ++i) {
     uint32_t rest = i;
     int64_t address = 0;
@@ -231,6 +231,36 @@ inline Case tensorCase(const char *name, Map map, std::vector<int32_t> at,
   at.resize(5);
   for (int32_t x : at)
     c.integer(x);
+  return c;
+}
+
+/// How the copy engine rounds to TF32: to nearest even, the largest finite
+/// numbers to infinity, denormals kept, NaN to one of its own.
+inline Case tf32Case() {
+  Case c{"rounding to TF32", "k_tensor2"};
+  const uint32_t table[16][2] = {
+      {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f800000},
+      {0x3f801001, 0x3f802000}, {0xbf803000, 0xbf804000},
+      {0x7f7fefff, 0x7f7fe000}, {0x7f7ff000, 0x7f800000},
+      {0xff7fffff, 0xff800000}, {0xff800000, 0xff800000},
+      {0x7f800001, 0x7fffe000}, {0xff8fffff, 0x7fffe000},
+      {0x80000000, 0x80000000}, {0x00000fff, 0x00000000},
+      {0x00001000, 0x00000000}, {0x00001001, 0x00002000},
+      {0x807fffff, 0x80800000}, {0x00801000, 0x00800000}};
+  std::vector<uint32_t> from, dump;
+  for (auto [number, rounded] : table) {
+    from.push_back(number);
+    dump.push_back(rounded);
+  }
+  Map map{Map::TF32, {16, 1}, {64}, {16, 1}, {1, 1}, 0, false};
+  int source = c.in(from);
+  c.tensor(source, map);
+  c.tensor(source, map);
+  c.pointer(c.out(dump));
+  c.integer(64);
+  c.integer(kPrefetch | kLoad);
+  for (int i = 0; i < 5; ++i)
+    c.integer(0);
   return c;
 }
 
@@ -274,7 +304,7 @@ inline Bytes loadPixels(const Map &map, const Bytes &from,
                         const std::vector<int32_t> &offsets, Bytes &to) {
   int size = map.size();
   size_t images = map.dims.size() - 1;
-  const uint8_t nan16[2] = {0xff, 0x7f}, nan32[4] = {0xff, 0xff, 0xff, 0x7f};
+  const uint8_t nan16[2] = {0xf7, 0x7f}, nan32[4] = {0xf7, 0x7f, 0xf7, 0x7f};
   Bytes dump(map.pixels * map.channels * size);
   uint32_t number = 0;
   for (const std::vector<int64_t> &pixel : pixelsOf(map, at)) {
@@ -662,6 +692,7 @@ inline std::vector<Case> allCases() {
           0,
           false},
          {0, 1, 0, 2, 1});
+  cases.push_back(tf32Case());
   auto im2col = [&](const char *name, const Map &map, std::vector<int32_t> at,
                     std::vector<int32_t> offsets) {
     cases.push_back(im2colCase(name, map, std::move(at), std::move(offsets)));

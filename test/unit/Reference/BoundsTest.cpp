@@ -194,6 +194,22 @@ TEST(Bounds, Tf32LosesBitsOfDenormals) {
   EXPECT_GE(b.high[0], 0x1p-136);
 }
 
+/// The copy engine rounds them to infinity, other kernels cut them off.
+TEST(Bounds, Tf32MayLoseTheLargestNumbers) {
+  Graph graph({"tensor<1xf32>", "tensor<1xf32>"}, "tensor<f32>",
+              "graph.contract %0, %1 batch [] x [] contract [0] x [0] "
+              "{allowTf32 = true} : tensor<1xf32>, tensor<1xf32> -> "
+              "tensor<f32>");
+  auto isUnknown = [&](double x) {
+    Bounds b = boundsOf(graph, {reals(DType::F32, {1}, {x}),
+                                reals(DType::F32, {1}, {0.25})})[0];
+    return b.isUnknown(0);
+  };
+  EXPECT_TRUE(isUnknown((2 - 0x1p-11) * 0x1p127));
+  EXPECT_FALSE(isUnknown((2 - 0x1p-10) * 0x1p127));
+  EXPECT_FALSE(isUnknown(INFINITY));
+}
+
 TEST(Bounds, WhatMayBeNanWinsInScatters) {
   Graph graph("func.func @f(%x: tensor<2xf32>, %i: tensor<1xi32>, %u: "
               "tensor<1xf32>) -> tensor<2xf32> {\n"

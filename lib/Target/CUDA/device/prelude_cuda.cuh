@@ -408,14 +408,14 @@ __device__ __forceinline__ u32 cvt_sat<u32, f32>(f32 x) {
   return __float2uint_rz(x);
 }
 
-/// tf32 bits of x, rounded to nearest, ties away from zero. Finite numbers stay
-/// finite: what would round to infinity is left to tensor cores, which ignore
-/// the low 13 bits.
+/// tf32 bits of x, rounded to nearest, ties away from zero. Tensor cores ignore
+/// the low 13 bits: a finite number that would round to infinity is left to
+/// them, and a NaN that the conversion would cut to infinity becomes another.
 FUSEC_DEVICE u32 to_tf32(f32 x) {
   u32 r;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
   return fabsf(__uint_as_float(r)) == __uint_as_float(0x7f800000u)
-             ? __float_as_uint(x)
+             ? __float_as_uint(__fadd_rn(x, 0.0f))
              : r;
 }
 

@@ -426,6 +426,8 @@ static bool isExactProduct(double a, double b) {
 /// gives infinity.
 static Interval asTf32(Interval x) {
   double size = magnitude(x);
+  if (x.isPoint() && !std::isfinite(size))
+    return x;
   if (std::isfinite(size) && size >= (2 - 0x1p-11) * 0x1p127)
     return Interval::unknown();
   return widened(x, 0x1p-11 * magnitude(x) + 0x1p-137);

@@ -103,17 +103,20 @@ Value RegionEmitter::emitUncached(Value value, ValueRange index) {
   if (auto constantOp = dyn_cast<graph::ConstantOp>(op))
     return constant(constantOp, index);
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
-  bool mayApproximate = options.numerics == NumericsMode::Default &&
-                        isa<FloatType>(element) &&
-                        element.getIntOrFloatBitWidth() <= 16 &&
-                        !cast<graph::FusibleOpInterface>(op).readsRounded();
+  bool isFree = options.numerics == NumericsMode::Default &&
+                isa<FloatType>(element) &&
+                !cast<graph::FusibleOpInterface>(op).readsRounded();
+  bool isShort =
+      isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 16;
   // Of what nothing else reads; discontinuous ops see every place.
-  bool staysInside = (isNarrow || isRoundedLater) && element.isF32() &&
-                     value.hasOneUse() &&
-                     !cast<graph::FusibleOpInterface>(op).readsRounded();
-  bool rounds = options.numerics == NumericsMode::Default &&
-                isa<graph::CastOp>(op) && isa<FloatType>(element) &&
-                element.getIntOrFloatBitWidth() <= 16;
+  bool staysInside = isFree && element.isF32() && value.hasOneUse() &&
+                     (isNarrow || isRoundedLater);
+  // What a cast alone reads is as free as what the cast makes; so are factors.
+  bool mayApproximate = isFree && (isShort || (staysInside && isCast));
+  bool rounds = options.numerics == NumericsMode::Default && isShort &&
+                isa<graph::CastOp>(op);
+  bool isFactor = isCast && staysInside && isa<graph::MulOp, graph::DivOp>(op);
+  llvm::SaveAndRestore toShort(isCast, rounds || isFactor);
   llvm::SaveAndRestore later(isRoundedLater, staysInside || rounds);
   llvm::SaveAndRestore narrow(isNarrow, mayApproximate);
   llvm::SaveAndRestore part(isPart, op == summedPower);

@@ -144,6 +144,9 @@ private:
   // What is being built is rounded to at most 16 bits in the end, in default
   // mode, or a part of a sum of at least 1.
   bool isRoundedLater = false, isPart = false;
+  // What is being built is an operand of a cast to at most 16 bits, or a factor
+  // of that.
+  bool isCast = false;
   // Quotients are rounded to few bits and saturated.
   bool isSaturated = false;
   // What is being divided by is known to be at least 1.

@@ -7,7 +7,7 @@
 // own. Fewer columns: the blocks of a cluster divide k, too.
 // CHECK: GemmAccess kAccessA = GemmAccess::Async
 // CHECK: GemmAccess kAccessB = GemmAccess::Async
-// CHECK: GemmFewConfig<GemmKind::BF16, 8, 64, 8, 6, 1>
+// CHECK: GemmFewConfig<GemmKind::BF16, 8, 64, 4, 6, 1>
 // CHECK: FUSEC_KERNEL_MIN(
 // CHECK: gemm_few<
 // CLUSTER: GemmFewConfig<GemmKind::BF16, 8, 64, {{[0-9]+}}, {{[0-9]+}}, {{[248]}}>

@@ -137,6 +137,35 @@ Value HoleBuilder::narrow(ElementBuilder &eb, Value value) {
   return eb.make<arith::TruncFOp>(eb.type(element), value);
 }
 
+/// True if `value` is a finite number where all loads give 0: made of those and
+/// of small constants by a few ops that have no poles.
+static bool isFiniteOfZeros(Value value, unsigned depth = 0) {
+  constexpr unsigned kDeepest = 12;
+  constexpr double kMost = 65536;
+  APFloat number(0.0f);
+  if (matchPattern(value, m_ConstantFloat(&number)))
+    return !number.isNaN() && std::abs(number.convertToDouble()) <= kMost;
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > kDeepest)
+    return false;
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return load.getMask() && (matchPattern(load.getOther(), m_AnyZeroFloat()) ||
+                              matchPattern(load.getOther(), m_Zero()));
+  // An integer has no infinity; one of up to 32 bits is no large float either.
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return true;
+  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
+           arith::ExtFOp, arith::TruncFOp, arith::SelectOp>(op))
+    return false;
+  // At most four factors below 2^32.
+  if (isa<arith::MulFOp>(op) && depth > 1)
+    return false;
+  ValueRange parts = op->getOperands();
+  return llvm::all_of(
+      parts.drop_front(isa<arith::SelectOp>(op) ? 1 : 0),
+      [&](Value part) { return isFiniteOfZeros(part, depth + 1); });
+}
+
 tile::LoadOp HoleBuilder::fillOperand(tile::ContractOp op, bool isLhs,
                                       Yield yield) {
   OpBuilder::InsertionGuard guard(kb.builder);
@@ -161,9 +190,13 @@ tile::LoadOp HoleBuilder::fillOperand(tile::ContractOp op, bool isLhs,
   Value k = along(block.getArgument(2), !isOuter);
   Value rows = isLhs ? m : n;
   ElementBuilder eb = emitter.elements();
-  Value inside =
-      eb.logicalAnd(kb.below(carrier, outer, rows),
-                    kb.below(carrier, k, kb.index(shape.extent(shape.k))));
+  int64_t extent = shape.extent(shape.k);
+  // A piece lies inside of k or not where there is a whole number of them.
+  Value tested = yield == Yield::Wide && extent % count == 0
+                     ? splat(carrier, block.getArgument(2))
+                     : k;
+  Value inside = eb.logicalAnd(kb.below(carrier, outer, rows),
+                               kb.below(carrier, tested, kb.index(extent)));
   emitter.setMask(inside);
   SmallVector<Value> spine =
       spineIndex(emitter, {{shape.batch, splat(carrier, block.getArgument(0))},
@@ -178,7 +211,12 @@ tile::LoadOp HoleBuilder::fillOperand(tile::ContractOp op, bool isLhs,
                           ValueRange{load.getOffsets(), load.getMask()});
     return load;
   }
-  if (load) {
+  if (yield == Yield::Wide) {
+    if (getElementTypeOrSelf(value) == element)
+      value = eb.make<arith::ExtFOp>(eb.type(kb.builder.getF32Type()), value);
+    if (!isFiniteOfZeros(value))
+      value = eb.select(inside, value, eb.zero(kb.builder.getF32Type()));
+  } else if (load) {
     value = load;
   } else {
     value = narrow(eb, value);
@@ -216,6 +254,74 @@ HoleBuilder::Trial HoleBuilder::tryOperand(tile::ContractOp op, bool isLhs,
   hole.dropAllReferences();
   hole.getBlocks().clear();
   return trial;
+}
+
+/// Whether what `value` is made of includes an element of memory.
+static bool dependsOnLoads(Value value) {
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  return op && (isa<tile::LoadOp>(op) ||
+                llvm::any_of(op->getOperands(), dependsOnLoads));
+}
+
+std::optional<HoleBuilder::Stream> HoleBuilder::streamOf(tile::ContractOp op,
+                                                         int64_t span) {
+  tile::AxisAnalysis analysis(0);
+  Stream stream{span};
+  bool isStream = true;
+  op.getRhs().walk([&](tile::LoadOp load) {
+    int64_t bytes = llvm::divideCeil(
+        load.getResult().getType().getElementTypeBitWidth(), 8);
+    tile::AxisInfo offsets = analysis.get(load.getOffsets());
+    int64_t constancy = span;
+    if (Value mask = load.getMask()) {
+      constancy = analysis.get(mask).constancy;
+      isStream &= matchPattern(load.getOther(), m_AnyZeroFloat()) ||
+                  matchPattern(load.getOther(), m_Zero());
+    }
+    isStream &=
+        !dependsOnLoads(load.getOffsets()) && !dependsOnLoads(load.getMask());
+    if (offsets.constancy >= span && constancy >= span) {
+      stream.bytes += double(bytes) / double(span);
+      stream.staged += bytes >= 4;
+      return;
+    }
+    bool isRun = offsets.contiguity >= span &&
+                 offsets.divisibilityAt(span) >= span && span * bytes <= 16;
+    bool isRepeated = offsets.span >= span && offsets.repeat > 1 &&
+                      offsets.spanDivisibility >= span / offsets.repeat &&
+                      span / offsets.repeat * bytes <= 16;
+    isStream &= constancy >= span && (isRun || isRepeated);
+    int64_t read = span / (isRun ? 1 : offsets.repeat) * bytes;
+    isStream &= read >= 4;
+    stream.bytes += double(read) / double(span);
+    ++stream.staged;
+  });
+  return isStream && stream.staged ? std::optional(stream) : std::nullopt;
+}
+
+std::optional<HoleBuilder::Stream> HoleBuilder::findStream(tile::ContractOp op,
+                                                           int64_t most) {
+  int64_t vector = op.getRhsVector();
+  Region hole;
+  hole.takeBody(op.getRhs());
+  std::optional<Stream> found;
+  for (int64_t span = most; span >= 8 && !found; span /= 2) {
+    op.setRhsVector(span);
+    fillOperand(op, /*isLhs=*/false, Yield::Wide);
+    found = streamOf(op, span);
+    op.getRhs().dropAllReferences();
+    op.getRhs().getBlocks().clear();
+  }
+  op.setRhsVector(vector);
+  op.getRhs().takeBody(hole);
+  return found;
+}
+
+void HoleBuilder::buildStream(tile::ContractOp op, int64_t span) {
+  op.getRhs().dropAllReferences();
+  op.getRhs().getBlocks().clear();
+  op.setRhsVector(span);
+  fillOperand(op, /*isLhs=*/false, Yield::Wide);
 }
 
 void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs, bool alongK) {

@@ -25,6 +25,22 @@ public:
   void buildOperand(tile::ContractOp op, bool isLhs, bool alongK = false);
   void buildEpilogue(tile::ContractOp op);
 
+  /// How B's hole reads in pieces of `span` elements along k.
+  struct Stream {
+    int64_t span = 0;
+    /// Reads of a piece that are one copy of 4 to 16 bytes.
+    int64_t staged = 0;
+    /// Bytes of memory for an element.
+    double bytes = 0;
+  };
+  /// The widest pieces of at most `most` elements of 16 bits that B is read
+  /// in by accesses that do not depend on each other; nothing if there are
+  /// none. Leaves the hole as it was.
+  std::optional<Stream> findStream(tile::ContractOp op, int64_t most);
+  /// Builds B's hole anew, for calls of `span` elements: it yields them as f32,
+  /// for the skeleton to round, and finite numbers past the end of k.
+  void buildStream(tile::ContractOp op, int64_t span);
+
 private:
   /// What a trial hole showed.
   struct Trial {
@@ -34,9 +50,12 @@ private:
     /// The elements are those of a buffer, unchanged.
     bool isCopy = false;
   };
-  enum class Yield { Elements, Source };
+  enum class Yield { Elements, Source, Wide };
 
   Trial tryOperand(tile::ContractOp op, bool isLhs, bool isOuter);
+  /// How the hole of B, filled for calls of `span`, is read, if as findStream
+  /// says.
+  std::optional<Stream> streamOf(tile::ContractOp op, int64_t span);
   /// Fills the hole; returns the load if it is a plain copy.
   tile::LoadOp fillOperand(tile::ContractOp op, bool isLhs, Yield yield);
   /// The hero's operand at spine index `spine`, as the hero reads it.

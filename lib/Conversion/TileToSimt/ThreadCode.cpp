@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "ThreadCode.h"
 #include "Places.h"
+#include "fusec/Dialect/Tile/Transforms/AxisInfo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -118,6 +119,28 @@ void ThreadCode::forEachRegister(Location loc, int64_t count,
   scopes.pop_back();
 }
 
+int64_t ThreadCode::findRepeat(tile::LoadOp load) {
+  tile::LayoutAttr layout = tile::getLayout(load.getResult().getType());
+  ArrayRef<Digit> digits = layout.getReg();
+  if (!load->getParentOfType<tile::ContractOp>() || load.getVector() != 1 ||
+      digits.size() != 1 || digits[0].stride != 1)
+    return 1;
+  tile::AxisAnalysis analysis(digits[0].axis);
+  tile::AxisInfo info = analysis.get(load.getOffsets());
+  int64_t size = digits[0].size;
+  if (Value mask = load.getMask(); mask && analysis.get(mask).constancy < size)
+    return 1;
+  if (info.constancy >= size)
+    return size;
+  int64_t bytes =
+      llvm::divideCeil(load.getResult().getType().getElementTypeBitWidth(), 8);
+  int64_t run = size / info.repeat;
+  bool isWhole = info.repeat > 1 && run * info.repeat == size &&
+                 info.span >= size && run * bytes <= 16 &&
+                 info.spanDivisibility >= run && run > 1;
+  return isWhole ? info.repeat : 1;
+}
+
 void ThreadCode::materialize(Value tile) {
   if (arrays.contains(tile))
     return;
@@ -125,18 +148,24 @@ void ThreadCode::materialize(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t count =
       isUniform(tile) ? 1 : tile::getLayout(type).getRegisterCount();
-  Value array = makeArray(loc, count, type.getElementType());
   auto load = tile.getDefiningOp<tile::LoadOp>();
+  int64_t repeat = load && count > 1 ? findRepeat(load) : 1;
+  int64_t vector = load && count > 1 ? load.getVector() : 1;
+  if (repeat > 1) {
+    vector = count /= repeat;
+    repeats[tile] = repeat;
+  }
+  Value array = makeArray(loc, count, type.getElementType());
   forEachRegister(loc, count, [&](Value reg) {
     if (load) {
-      Value mask, other;
+      Value mask, other, first = mul(loc, reg, repeat);
       if (load.getMask()) {
-        mask = element(load.getMask(), reg);
-        other = element(load.getOther(), reg);
+        mask = element(load.getMask(), first);
+        other = element(load.getOther(), first);
       }
       simt::LoadOp::create(builder, loc, scalars.lookup(load.getBuffer()),
-                           element(load.getOffsets(), reg), array, reg, mask,
-                           other, count == 1 ? 1 : load.getVector());
+                           element(load.getOffsets(), first), array, reg, mask,
+                           other, vector);
       return;
     }
     memref::StoreOp::create(builder, loc, emit(tile, reg), array, reg);
@@ -173,8 +202,10 @@ Value ThreadCode::emit(Value tile, Value reg) {
   Location loc = tile.getLoc();
   if (Value array = arrays.lookup(tile)) {
     bool isSingle = cast<MemRefType>(array.getType()).getDimSize(0) == 1;
+    auto repeat = repeats.find(tile);
+    Value at = repeat == repeats.end() ? reg : div(loc, reg, repeat->second);
     return memref::LoadOp::create(builder, loc, array,
-                                  isSingle ? constant(loc, 0) : reg);
+                                  isSingle ? constant(loc, 0) : at);
   }
   auto window = windows.find(tile);
   if (window != windows.end()) {

@@ -34,6 +34,9 @@ public:
   mlir::IRMapping scalars;
   /// Tiles that are arrays.
   llvm::DenseMap<mlir::Value, mlir::Value> arrays;
+  /// Loads whose arrays have an element for that many registers, which hold
+  /// equal ones.
+  llvm::DenseMap<mlir::Value, int64_t> repeats;
 
   /// A shared array for a reduction's exchange. While shared memory lasts each
   /// gets its own; then one of equal type that is not `taken` is used again,
@@ -68,6 +71,11 @@ public:
 
   /// Makes `tile` an array, now.
   void materialize(mlir::Value tile);
+
+  /// For a load in a hole whose registers hold each element several times
+  /// (parts of packed numbers, scales of blocks): how often, if one access
+  /// reads all of them. 1 for others.
+  int64_t findRepeat(tile::LoadOp load);
 
   /// True if all registers of a thread hold the same element: nothing that
   /// `tile` is made of depends on the register.

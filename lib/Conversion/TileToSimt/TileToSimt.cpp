@@ -406,8 +406,12 @@ LogicalResult KernelLowering::lowerHole(Region &from, Region &to) {
   Operation *end = from.front().getTerminator();
   SmallVector<Value> results;
   if (end->getNumOperands() == 1) {
-    code.materialize(end->getOperand(0));
-    results.push_back(code.arrays.lookup(end->getOperand(0)));
+    Value tile = end->getOperand(0);
+    code.materialize(tile);
+    results.push_back(
+        code.repeats.contains(tile)
+            ? spread(tile, tile::getLayout(tile.getType()).getRegisterCount())
+            : code.arrays.lookup(tile));
   } else {
     code.forEachRegister(end->getLoc(), 1, [&](Value reg) {
       for (Value tile : end->getOperands())

@@ -569,6 +569,10 @@ FUSEC_DEVICE u32 pack2(f16 lo, f16 hi) { return lo.bits | (u32)hi.bits << 16; }
 FUSEC_DEVICE u32 pack2(bf16 lo, bf16 hi) {
   return lo.bits | (u32)hi.bits << 16;
 }
+template <class T>
+FUSEC_DEVICE u32 pack2_rn(f32 lo, f32 hi) {
+  return pack2(from_f32<T>(lo), from_f32<T>(hi));
+}
 FUSEC_DEVICE void unpack2(u32 x, f16 &lo, f16 &hi) {
   lo.bits = (u16)x;
   hi.bits = (u16)(x >> 16);
@@ -576,6 +580,19 @@ FUSEC_DEVICE void unpack2(u32 x, f16 &lo, f16 &hi) {
 FUSEC_DEVICE void unpack2(u32 x, bf16 &lo, bf16 &hi) {
   lo.bits = (u16)x;
   hi.bits = (u16)(x >> 16);
+}
+
+template <class T>
+FUSEC_DEVICE u32 halves_of(u16 pair) {
+  return pack2(from_f32<f16>(to_f32(T{(u8)pair})),
+               from_f32<f16>(to_f32(T{(u8)(pair >> 8)})));
+}
+FUSEC_DEVICE u32 byte_perm(u32 x, u32 y, u32 selector) {
+  u64 bytes = (u64)y << 32 | x;
+  u32 r = 0;
+  for (i32 i = 0; i < 4; ++i)
+    r |= (u32)(bytes >> (selector >> 4 * i & 7) * 8 & 255) << 8 * i;
+  return r;
 }
 
 //===-- Ids ---------------------------------------------------------------===//

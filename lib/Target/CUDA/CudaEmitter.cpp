@@ -127,6 +127,9 @@ LogicalResult Emitter::emitOp(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (isa<arith::ConstantOp>(op))
     return success(); // a literal where used
+  if (shorten)
+    if (std::optional<std::string> text = shorten(op))
+      return define(op, *text);
   if (dialect == arith::ArithDialect::getDialectNamespace())
     return emitArith(op);
   if (dialect == math::MathDialect::getDialectNamespace())

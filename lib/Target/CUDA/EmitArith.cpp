@@ -308,7 +308,15 @@ LogicalResult Emitter::emitArith(Operation *op) {
                                                  : asUnsigned(0);
         if (type.getIntOrFloatBitWidth() >= 32)
           return define(op, "(" + to + ")" + from);
-        // Narrow types have no conversion of their own; f64 holds 32 bits.
+        // Narrow types have no conversion of their own. f32 holds 24 bits, f64
+        // 32.
+        Operation *extension = op->getOperand(0).getDefiningOp();
+        bool isShort =
+            isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension) &&
+            extension->getOperand(0).getType().getIntOrFloatBitWidth() <= 16;
+        if (isShort ||
+            (fromType.isInteger() && fromType.getIntOrFloatBitWidth() <= 16))
+          return define(op, "from_f32<" + to + ">((f32)" + from + ")");
         bool isWide =
             fromType.isIndex() || fromType.getIntOrFloatBitWidth() > 32;
         std::string wide = !isWide    ? "(f64)" + from

@@ -9,6 +9,7 @@
 #include "ContractBoxes.h"
 #include "Emitter.h"
 #include "HoleSplit.h"
+#include "HoleStream.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -39,6 +40,11 @@ private:
   LogicalResult writeSource(char side, Block &hole, const HoleSplit &split,
                             Value base);
   LogicalResult writeValues(char side, Block &hole, const HoleSplit &split,
+                            int64_t vector);
+  void writeYield(Emitter &emitter, Block &hole);
+  LogicalResult writeConversion(Block &hole, const HoleSplit &split,
+                                const HoleStream &stream);
+  LogicalResult writeStream(char side, Block &hole, const HoleSplit &split,
                             int64_t vector);
   LogicalResult writeEpilogue(Block &hole);
   LogicalResult writePrefetch(Block &hole);
@@ -167,11 +173,97 @@ LogicalResult HoleWriter::writeValues(char side, Block &hole,
   bind(emitter, hole.getArgument(2), "k");
   if (failed(writePart(emitter, hole, split, /*late=*/true)))
     return failure();
+  writeYield(emitter, hole);
+  return success();
+}
+
+void HoleWriter::writeYield(Emitter &emitter, Block &hole) {
   // Equal elements have one register.
   Value values = hole.getTerminator()->getOperand(0);
   bool isSplat = cast<MemRefType>(values.getType()).getNumElements() == 1;
   os << "    FUSEC_UNROLL\n    for (i32 i = 0; i < V; ++i)\n      out[i] = "
      << emitter.use(values) << (isSplat ? "[0];\n  }\n" : "[i];\n  }\n");
+}
+
+/// The values as functions that read, by copies or otherwise, and one that
+/// computes.
+LogicalResult HoleWriter::writeStream(char side, Block &hole,
+                                      const HoleSplit &split, int64_t vector) {
+  HoleStream stream(hole, split.late);
+  SmallVector<Value> staged, kept;
+  for (auto [array, run] : stream.arrays)
+    (stream.isStaged(array) ? staged : kept).push_back(array);
+  auto writeMembers = [&](const char *name, ArrayRef<Value> arrays) {
+    os << "  struct " << name << side << " {";
+    for (Value array : arrays)
+      os << " " << stream.typeOf(kernel, array) << " " << stream.member(array)
+         << ";";
+  };
+  auto writeReads = [&](bool isStaged) -> LogicalResult {
+    Emitter emitter = function();
+    bindRow(emitter, split);
+    bind(emitter, hole.getArgument(2), "k");
+    for (auto [i, array] : llvm::enumerate(isStaged ? staged : kept)) {
+      emitter.setText(array, "");
+      emitter.reads[array] =
+          isStaged ? "gemm_stage<" + std::to_string(stream.arrays[array]) +
+                         ">(ring, at + " + std::to_string(128 * i) + ", "
+                   : "raw." + stream.member(array) + ".load(";
+    }
+    DenseSet<Operation *> reads = stream.readsOf(isStaged);
+    for (Operation &inner : hole.without_terminator())
+      if (reads.contains(&inner) && failed(emitter.emitOp(&inner)))
+        return failure();
+    return success();
+  };
+  std::string row = std::string("(const Row") + side + " &row, i32 k";
+  os << "  static constexpr i32 kVector" << side << " = " << vector
+     << ";\n  static constexpr i32 kStaged" << side << " = " << staged.size()
+     << ";\n";
+  writeMembers("Groups", staged);
+  os << "\n    template <class Ring> FUSEC_METHOD void take(Ring ring, i32 at) "
+        "{";
+  for (auto [i, array] : llvm::enumerate(staged))
+    os << " " << stream.member(array) << ".take(ring, at + " << 128 * i << ");";
+  os << " }\n  };\n  template <class Ring> FUSEC_METHOD void stage" << side
+     << row << ", Ring ring, i32 at) const {\n";
+  if (failed(writeReads(/*isStaged=*/true)))
+    return failure();
+  os << "  }\n";
+  writeMembers("Raw", kept);
+  os << " };\n  FUSEC_METHOD Raw" << side << " fetch" << side << row
+     << ") const {\n    Raw" << side << " raw;\n";
+  if (failed(writeReads(/*isStaged=*/false)))
+    return failure();
+  os << "    return raw;\n  }\n  template <i32 V> FUSEC_METHOD void convert"
+     << side << row << ", const Raw" << side << " &raw, const Groups" << side
+     << " &groups, f32 (&out)[V]) const {\n";
+  return writeConversion(hole, split, stream);
+}
+
+LogicalResult HoleWriter::writeConversion(Block &hole, const HoleSplit &split,
+                                          const HoleStream &stream) {
+  Emitter emitter = function();
+  bindRow(emitter, split);
+  bind(emitter, hole.getArgument(2), "k");
+  emitter.shorten = [&](Operation *inner) {
+    return stream.shorten(emitter, inner);
+  };
+  for (auto [array, run] : stream.arrays) {
+    auto type = cast<MemRefType>(array.getType());
+    std::string name = emitter.name(array, "a");
+    emitter.line() << kernel.typeName(type.getElementType()) << " " << name
+                   << "[" << type.getNumElements() << "];\n";
+    emitter.line() << stream.where(array) << ".unpack(" << name << ");\n";
+  }
+  for (Operation &inner : hole.without_terminator()) {
+    bool isArray = inner.getNumResults() == 1 &&
+                   stream.arrays.contains(inner.getResult(0));
+    if (split.late.contains(&inner) && !isArray && !stream.isRead(&inner) &&
+        failed(emitter.emitOp(&inner)))
+      return failure();
+  }
+  writeYield(emitter, hole);
   return success();
 }
 
@@ -208,6 +300,8 @@ LogicalResult HoleWriter::writeOperand(char side, Region &hole, Value base,
   HoleSplit split(hole.front());
   if (failed(writePrepare(side, hole.front(), split)))
     return failure();
+  if (side == 'B' && config.span)
+    return writeStream(side, hole.front(), split, vector);
   return base ? writeSource(side, hole.front(), split, base)
               : writeValues(side, hole.front(), split, vector);
 }

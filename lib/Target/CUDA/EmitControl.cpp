@@ -192,6 +192,12 @@ static LogicalResult emitLoad(Emitter &e, simt::LoadOp load) {
   std::string buffer = e.use(load.getBuffer()), off = e.use(load.getOffset());
   std::string vector = "<" + std::to_string(load.getVector()) + ">";
   bool shared = tile::isShared(load.getBuffer());
+  auto read = e.reads.find(load.getRegisters());
+  if (read != e.reads.end()) {
+    e.line() << read->second << reg << ", " << buffer << ", " << off << ", "
+             << (load.getMask() ? e.use(load.getMask()) : "true") << ");\n";
+    return success();
+  }
   if (!load.getMask()) {
     e.line() << (shared ? "lds" : "ld") << vector << "(" << regs << ", " << reg
              << ", " << buffer << ", " << off << ");\n";

@@ -52,6 +52,12 @@ public:
   mlir::LogicalResult emitContract(simt::ContractOp op);
   void emitShared(simt::SharedOp op);
 
+  /// Register arrays that are read by other calls than the prelude's: the text
+  /// up to the arguments register, buffer, offset and mask.
+  llvm::DenseMap<mlir::Value, std::string> reads;
+  /// If set, another text for an op where it gives one.
+  std::function<std::optional<std::string>(mlir::Operation *)> shorten;
+
   llvm::raw_ostream &os;
   std::string indexType;
   unsigned indent = 1;

@@ -113,6 +113,11 @@ struct GemmConfig {
   /// of their own for B (gemm_apart.cuh; Warpgroup loop, Boxes only), and
   /// `stages` are A's; 0: they share one ring.
   int64_t halfStages = 0;
+  /// k of a lane in a step where B streams through registers (Few loop); 0: it
+  /// goes through shared memory.
+  int64_t span = 0;
+  /// Copies of a lane through the ring for each of its columns, of `span`.
+  int64_t staged = 0;
 
   /// Columns of a box of B along k.
   int64_t boxColumns() const {
@@ -137,7 +142,7 @@ struct GemmConfig {
   const char *deviceFunction() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 15> toNumbers() const;
+  std::array<int64_t, 17> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 
@@ -145,6 +150,11 @@ struct GemmConfig {
 /// A along k, and B unless its elements have 16 bits.
 struct GemmOrders {
   bool isLhsOuter = false, isRhsOuter = false;
+  /// Where B is computed from independent reads of `span` elements along k,
+  /// these elements, the reads that are copies of 4 to 16 bytes, and the bytes
+  /// read for each element.
+  int64_t span = 0, staged = 0;
+  double bytes = 0;
 };
 
 /// The configuration expected to be fastest for out[batch, m, n] over k. With

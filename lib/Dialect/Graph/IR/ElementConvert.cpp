@@ -193,6 +193,9 @@ Value integerToFloat(ElementBuilder &eb, Value value, IntegerType from,
   Value exact;
   if (from.getWidth() <= 16) {
     exact = plainToFloat(eb, value, f32, isUnsigned);
+    // Numbers of 8 bits are numbers of both 16-bit types.
+    if (from.getWidth() <= 8 && to.getWidth() == 16)
+      return exact;
   } else if (!isa<BFloat16Type>(to)) {
     // 2^17 overflows f16 and float8 and is exact in f32.
     exact = plainToFloat(eb, clampInteger(eb, value, 17, isUnsigned), f32,

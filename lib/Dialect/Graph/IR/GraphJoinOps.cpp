@@ -121,10 +121,68 @@ LogicalResult PadOp::verify() {
 // concat
 //===----------------------------------------------------------------------===//
 
+/// The tensor that `value` is made of element by element, looking through ops
+/// that have no other operand but constants.
+static Value soleSource(Value value) {
+  constexpr unsigned kMostSteps = 8;
+  for (unsigned step = 0; step < kMostSteps; ++step) {
+    Operation *op = value.getDefiningOp();
+    if (!isa_and_nonnull<FusibleOpInterface>(op) ||
+        isa<ReductionOpInterface>(op))
+      return value;
+    Value source;
+    for (Value operand : op->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (auto broadcast = dyn_cast_or_null<BroadcastOp>(maker))
+        maker = broadcast.getOperand().getDefiningOp();
+      if (isa_and_nonnull<ConstantOp>(maker))
+        continue;
+      if (source)
+        return value;
+      source = operand;
+    }
+    if (!source)
+      return value;
+    value = source;
+  }
+  return value;
+}
+
+/// Whether single slices are joined that are made of the same elements: the
+/// parts of packed numbers. All of them are then read for each element, which
+/// takes one access and no mask.
+static bool joinsParts(ConcatOp op) {
+  constexpr unsigned kMostParts = 8;
+  if (op.getInputs().size() > kMostParts)
+    return false;
+  Value source = soleSource(op.getInputs().front());
+  return llvm::all_of(op.getInputs(), [&](Value input) {
+    return cast<RankedTensorType>(input.getType()).getDimSize(op.getAxis()) ==
+               1 &&
+           soleSource(input) == source;
+  });
+}
+
 Value ConcatOp::buildElement(ElementBuilder &builder, unsigned,
                              ValueRange index, ElementReader &reader) {
   if (getInputs().size() == 1)
     return reader.read(0, index);
+  if (joinsParts(*this)) {
+    SmallVector<Value> inner(index);
+    inner[getAxis()] = builder.index(0);
+    Value value;
+    for (unsigned i = 0; i < getInputs().size(); ++i) {
+      Value part = reader.read(i, inner);
+      if (!value) {
+        value = part;
+        continue;
+      }
+      Value isHere = builder.make<arith::CmpIOp>(
+          arith::CmpIPredicate::eq, index[getAxis()], builder.index(i));
+      value = builder.select(isHere, part, value);
+    }
+    return value;
+  }
   // Each operand is read under its own mask, with what was found so far
   // elsewhere.
   int64_t axis = getAxis(), offset = 0;

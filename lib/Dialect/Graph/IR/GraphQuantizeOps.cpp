@@ -69,7 +69,8 @@ Value DequantizeOp::buildScalar(ElementBuilder &builder, ValueRange args) {
     centred = widen(builder, difference, compute);
   } else {
     // The difference of two numbers of at most 32 bits is exact in i64.
-    Type wide = builder.getBuilder().getI64Type();
+    unsigned width = element.getIntOrFloatBitWidth() <= 16 ? 32 : 64;
+    Type wide = builder.getBuilder().getIntegerType(width);
     Value difference =
         builder.make<arith::SubIOp>(builder.convert(args[0], element, wide),
                                     builder.convert(args[2], element, wide));

@@ -40,8 +40,23 @@ static int64_t alignedRun(const AxisInfo &x, int64_t by) {
   return run;
 }
 
+/// Runs of equal elements of x in a sum with y.
+static void addSpan(AxisInfo &result, const AxisInfo &x, const AxisInfo &y) {
+  int64_t span = std::min(x.span, y.constancy);
+  if (span <= x.repeat || span <= result.span)
+    return;
+  result.span = span;
+  result.repeat = x.repeat;
+  // A group that is cut starts at multiples of its length.
+  int64_t first = span < x.span ? std::min(x.spanDivisibility, span / x.repeat)
+                                : x.spanDivisibility;
+  result.spanDivisibility = std::min(first, y.divisibilityAt(1));
+}
+
 static AxisInfo addInfo(const AxisInfo &x, const AxisInfo &y) {
   AxisInfo result;
+  addSpan(result, x, y);
+  addSpan(result, y, x);
   result.contiguity = std::max(std::min(x.contiguity, y.constancy),
                                std::min(y.contiguity, x.constancy));
   result.constancy = std::min(x.constancy, y.constancy);
@@ -53,6 +68,8 @@ static AxisInfo addInfo(const AxisInfo &x, const AxisInfo &y) {
 static AxisInfo subInfo(const AxisInfo &x, const AxisInfo &y) {
   AxisInfo result = addInfo(x, y);
   // y increasing makes the difference decrease.
+  result.span = result.repeat = result.spanDivisibility = 1;
+  addSpan(result, x, y);
   result.contiguity = std::min(x.contiguity, y.constancy);
   result.divisibility = std::min(x.divisibilityAt(result.contiguity),
                                  y.divisibilityAt(result.contiguity));
@@ -72,8 +89,18 @@ static AxisInfo divInfo(const AxisInfo &x, int64_t by) {
     return x;
   AxisInfo result;
   result.constancy = std::max(x.constancy, alignedRun(x, by));
-  if (powerOfTwoIn(by) == by)
-    result.divisibility = std::max<int64_t>(1, x.divisibilityAt(1) / by);
+  if (powerOfTwoIn(by) != by)
+    return result;
+  result.divisibility = std::max<int64_t>(1, x.divisibilityAt(1) / by);
+  // Groups that start at multiples of `by`.
+  int64_t run = x.contiguity;
+  while (run > by && x.divisibilityAt(run) < by)
+    run /= 2;
+  if (run > by) {
+    result.repeat = by;
+    result.span = run;
+    result.spanDivisibility = std::max<int64_t>(1, x.divisibilityAt(run) / by);
+  }
   return result;
 }
 

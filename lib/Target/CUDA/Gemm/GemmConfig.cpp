@@ -257,6 +257,8 @@ int64_t GemmConfig::sharedBytes() const {
     return stages * (tileM + int64_t(llvm::alignTo(tileN, 64))) * tileK *
            elementBytes();
   int64_t ring = stages * (tileM + tileN) * tileK * elementBytes();
+  if (span) // 64 bytes a column for each copy
+    ring = stages * (tileM * tileK * elementBytes() + tileN * staged * 64);
   if (loop == GemmLoop::Few)
     return warpsK * std::max(ring, tileM * (tileN + 4) * 4);
   return std::max(ring, warpsK * tileM * tileN * 4);
@@ -291,6 +293,8 @@ std::string GemmConfig::deviceType() const {
   switch (loop) {
   case GemmLoop::Few:
     add({tileM, tileN, warpsK, stages, cluster});
+    if (span)
+      add({span, staged});
     break;
   case GemmLoop::Warpgroup:
     if (halfStages) {
@@ -315,7 +319,7 @@ const char *GemmConfig::deviceFunction() const {
   return names[static_cast<unsigned>(loop)];
 }
 
-std::array<int64_t, 15> GemmConfig::toNumbers() const {
+std::array<int64_t, 17> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -330,11 +334,13 @@ std::array<int64_t, 15> GemmConfig::toNumbers() const {
           cluster,
           boxRows,
           parts,
-          halfStages};
+          halfStages,
+          span,
+          staged};
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 15 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 17 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -347,6 +353,8 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.boxRows = numbers[12];
   config.parts = numbers[13];
   config.halfStages = numbers[14];
+  config.span = numbers[15];
+  config.staged = numbers[16];
   return config;
 }
 

@@ -23,9 +23,9 @@ constexpr double kMemory = 4.3e6, kCache = 6e6, kPerSM = 80e3;
 constexpr double kMemoryAcross = 2e6;
 /// TFLOP/s of mma.sync.
 constexpr double kProducts = 400;
-/// Start and end of a block, what a further round of blocks adds, and the
-/// meeting of a cluster, in microseconds.
-constexpr double kFixed = 1.5, kRound = 0.7, kMeeting = 0.7;
+/// Start and end of a block, with the sums of each of its warps, what a further
+/// round of blocks adds, and the meeting of a cluster, in microseconds.
+constexpr double kFixed = 0.7, kWarp = 0.1, kRound = 0.7, kMeeting = 0.7;
 
 int64_t tileRows(int64_t m) {
   for (int64_t rows : {8, 16, 32})
@@ -49,8 +49,54 @@ double estimate(const GemmConfig &config, int64_t m, int64_t n, int64_t k,
                           perSM * ofBlock / kPerSM,
                           2e-6 * double(config.tileM) * rowTiles *
                               double(n * k * batch) / kProducts});
-  return time + kFixed + kRound * (std::ceil(blocks / slots) - 1) +
+  return time + kFixed + kWarp * double(config.warpsK) +
+         kRound * (std::ceil(blocks / slots) - 1) +
          (config.cluster > 1 ? kMeeting : 0);
+}
+
+/// Shapes of the loop whose B streams. What was measured for 8192 columns of
+/// 4096 weights (benchmarks/results/2026-11-30-gemm.md): A is read at 1.7 TB/s,
+/// as all blocks read the same lines, so that for more than 8 rows wider tiles
+/// pay, whose blocks divide k.
+std::optional<GemmFewChoice> chooseStream(GemmConfig config, int64_t m,
+                                          int64_t n, int64_t k, int64_t batch,
+                                          const GemmOrders &orders,
+                                          const GemmDevice &device) {
+  constexpr double kShared = 1.7e6;
+  config.loop = GemmLoop::Few;
+  config.tileM = tileRows(m);
+  config.span = orders.span;
+  config.staged = orders.staged;
+  config.tileK = 4 * orders.span;
+  config.warpsM = config.warpsN = config.groupM = config.minBlocks = 1;
+  double ofB = double(n * k * batch) * orders.bytes;
+  std::optional<GemmFewChoice> best;
+  for (auto [columns, warps] : {std::pair<int64_t, int64_t>(64, 12), {128, 8}})
+    for (int64_t cluster : {1, 2, 4, 8}) {
+      config.tileN = columns;
+      config.warpsK = warps;
+      config.cluster = cluster;
+      config.stages = 1;
+      config.stages =
+          std::min<int64_t>(3, device.sharedPerBlock / config.sharedBytes());
+      // Of 8 rows narrow tiles read as fast; 32 by 128 sums are too many.
+      if (config.stages < 2 || (columns == 128 && config.tileM != 16) ||
+          (cluster > 1 &&
+           (!device.hasWarpgroups || k < warps * cluster * config.tileK / 2)))
+        continue;
+      double blocks = double(config.grid(m, n, batch, device));
+      double rounds = std::ceil(blocks / double(device.smCount));
+      double idle = rounds * double(device.smCount) / blocks;
+      double rowTiles = double(llvm::divideCeil(m, config.tileM));
+      double ofA = double(std::min(m, config.tileM) * k) * 2 *
+                   double(config.tiles(m, n, batch));
+      double time = rowTiles * ofB / kMemory * idle + ofA / kShared + kFixed +
+                    kWarp * double(warps) + kRound * (rounds - 1) +
+                    (cluster > 1 ? kMeeting : 0);
+      if (!best || time < best->microseconds)
+        best = GemmFewChoice{config, time};
+    }
+  return best;
 }
 
 } // namespace
@@ -65,6 +111,9 @@ std::optional<GemmFewChoice> fusec::cuda::chooseFewConfig(
       (orders.isRhsOuter && config.elementBytes() != 2))
     return std::nullopt;
   bool isComputed = supply == GemmSupply::Computed;
+  if (orders.span)
+    if (auto stream = chooseStream(config, m, n, k, batch, orders, device))
+      return stream;
   double memory = orders.isRhsOuter && !isComputed ? kMemoryAcross : kMemory;
   config.loop = GemmLoop::Few;
   config.tileM = tileRows(m);

@@ -21,9 +21,11 @@
 #define FUSEC_GEMM_FEW_CUH
 
 /// One instantiation: tiles of TileM (8, 16, 32, 64) x TileN, WarpsK warps, a
-/// ring of `Stages` steps for each. All sums of a CTA are of different k.
+/// ring of `Stages` steps for each. All sums of a CTA are of different k. With a
+/// `Span` a lane has that many k of a step, and B streams (GemmStream): `Staged`
+/// copies of a lane for each of its columns go through the ring.
 template <GemmKind Kind, i32 TileM, i32 TileN, i32 WarpsK, i32 Stages,
-          i32 Cluster>
+          i32 Cluster, i32 Span = 0, i32 Staged = 0>
 struct GemmFewConfig {
   using Types = GemmTypes<Kind>;
   using Element = typename Types::Element;
@@ -37,11 +39,15 @@ struct GemmFewConfig {
   static constexpr i32 kGroupM = 1;
   static constexpr i32 kThreads = 32 * WarpsK;
   static constexpr i32 kGroup = 16 / i32(sizeof(Element));
-  /// k of a step: 16 bytes for each of four lanes.
-  static constexpr i32 kTileK = 4 * kGroup;
+  static constexpr bool kStreams = Span > 0;
+  /// k of a step: 16 bytes, or a span, for each of four lanes.
+  static constexpr i32 kSpan = kStreams ? Span : kGroup;
+  static constexpr i32 kChunks = kSpan / kGroup;
+  static constexpr i32 kTileK = 4 * kSpan;
   /// 16-byte groups of a lane in a step: of B, then of A.
-  static constexpr i32 kGroupsB = TileN / 8;
-  static constexpr i32 kGroupsA = TileM / 8;
+  static constexpr i32 kStaged = kStreams ? Staged : 1;
+  static constexpr i32 kGroupsB = TileN / 8 * kStaged;
+  static constexpr i32 kGroupsA = TileM / 8 * kChunks;
   /// 32-bit words of a warp's step, and of its ring.
   static constexpr i32 kSlot = (kGroupsB + kGroupsA) * 32 * 4;
   static constexpr i32 kRing = Stages * kSlot;
@@ -56,6 +62,7 @@ struct GemmFewConfig {
   static_assert(Kind != GemmKind::F32, "f32 goes through gemm_fma");
   static_assert(TileM % 8 == 0 && TileN % 16 == 0 && Stages >= 2,
                 "tiles are whole fragments, a step is under way");
+  static_assert(kSpan % kGroup == 0, "a span is whole groups");
 };
 
 /// The kind of mma.sync whose first operand is B.
@@ -79,11 +86,19 @@ FUSEC_DEVICE void gemmWords(u32 *words, const Element (&v)[N]) {
   }
 }
 
+/// The 16-byte slot of chunk c of row g of the eight rows i, in the span of lane
+/// t of the row: the lanes that write four neighbouring chunks, and the ones
+/// that read one of each span, have banks of their own.
+template <i32 Chunks>
+FUSEC_DEVICE i32 gemmFewPlace(i32 i, i32 c, i32 g, i32 t) {
+  return (i * Chunks + c) * 32 + 4 * g + (t ^ c * (4 / Chunks));
+}
+
 /// Brings one operand's groups of a lane: along k, 16 bytes of k of every
-/// eighth of the tile's lines; along the outer dimension, eight lines of it at
-/// each of kGroup k. An Async operand is copied as far ahead as the ring
+/// eighth of the tile's lines (a span of k: several groups); along the outer
+/// dimension, eight lines of it at each of kGroup k. An Async operand is copied as far ahead as the ring
 /// allows; a Computed one waits in registers for the next step.
-template <class Config, class Holes, class Side, i32 Groups>
+template <class Config, class Holes, class Side, i32 Groups, i32 Chunks = 1>
 struct GemmFewSide {
   using Element = typename Config::Element;
   using Row = typename Side::Row;
@@ -93,7 +108,7 @@ struct GemmFewSide {
   static constexpr i32 kVector = Side::vector(kGroup);
   /// Calls for a group, and outer coordinates of a lane.
   static constexpr i32 kCalls = kGroup / kVector;
-  static constexpr i32 kRows = kAlongK ? Groups : kCalls;
+  static constexpr i32 kRows = kAlongK ? Groups / Chunks : kCalls;
   static_assert(kAlongK || (sizeof(Element) == 2 && Groups == 8),
                 "16-bit elements alone are paired up, of 64 columns");
   static_assert(Side::kAccess != GemmAccess::Tensor, "lanes copy themselves");
@@ -116,23 +131,31 @@ struct GemmFewSide {
     if constexpr (kAsync) {
       i32 k = k0 + kGroup * (lane() & 3);
       FUSEC_UNROLL
-      for (i32 g = 0; g < Groups; ++g)
-        Side::copy(holes, rows[kAlongK ? g : 0], kAlongK ? k : k + g, ring,
-                   (at / 4 + g * 32 + lane()) * kGroup);
+      for (i32 g = 0; g < Groups; ++g) {
+        // Four lanes copy what is contiguous, not what they read.
+        i32 q = g % Chunks * 4 + (lane() & 3);
+        i32 slot = Chunks == 1 ? g * 32 + lane()
+                               : gemmFewPlace<Chunks>(g / Chunks, q % Chunks,
+                                                      lane() >> 2, q / Chunks);
+        Side::copy(holes, rows[kAlongK ? g / Chunks : 0],
+                   kAlongK ? k + g % Chunks * 4 * kGroup : k + g, ring,
+                   (at / 4 + slot) * kGroup);
+      }
     }
   }
   /// Computes the step at `k0`.
   FUSEC_METHOD void compute(const Holes &holes, i32 k0) {
     if constexpr (!kAsync) {
-      i32 k = k0 + kGroup * (lane() & 3);
+      i32 k = k0 + Chunks * kGroup * (lane() & 3);
       FUSEC_UNROLL
       for (i32 g = 0; g < Groups; ++g) {
         Element group[kGroup];
         FUSEC_UNROLL
         for (i32 c = 0; c < kCalls; ++c) {
           Element v[kVector];
-          Side::values(holes, rows[kAlongK ? g : c],
-                       kAlongK ? k + kVector * c : k + g, v);
+          Side::values(holes, rows[kAlongK ? g / Chunks : c],
+                       kAlongK ? k + g % Chunks * kGroup + kVector * c : k + g,
+                       v);
           FUSEC_UNROLL
           for (i32 i = 0; i < kVector; ++i)
             group[kVector * c + i] = v[i];
@@ -146,8 +169,11 @@ struct GemmFewSide {
   FUSEC_METHOD void commit(Words words, i32 at) const {
     if constexpr (!kAsync) {
       FUSEC_UNROLL
-      for (i32 g = 0; g < Groups; ++g)
-        sts<4>(words, at + (g * 32 + lane()) * 4, held, 4 * g);
+      for (i32 g = 0; g < Groups; ++g) {
+        i32 slot = gemmFewPlace<Chunks>(g / Chunks, g % Chunks, lane() >> 2,
+                                        lane() & 3);
+        sts<4>(words, at + slot * 4, held, 4 * g);
+      }
     }
   }
 };
@@ -188,6 +214,36 @@ struct GemmFewWarp {
     for (i32 i = 0; i < kBlocksM; ++i) {
       const u32 pair[2] = {x[i][2 * half], x[i][2 * half + 1]};
       gemmProduct<kGemmExchanged<Config::kKind>>(acc[block][i], w, pair);
+    }
+  }
+
+  /// Multiplies the step at words[at..] of A by that of B at `k0`, which was
+  /// read, and reads the rest of B's step at `next` meanwhile.
+  template <class Words, class Stream>
+  FUSEC_METHOD void multiply(const Holes &holes, Words words, i32 at,
+                             Stream &b, i32 k0, i32 next) {
+    constexpr i32 kChunks = Config::kChunks;
+    u32 x[kChunks][kBlocksM][4];
+    FUSEC_UNROLL
+    for (i32 c = 0; c < kChunks; ++c)
+      FUSEC_UNROLL
+    for (i32 i = 0; i < kBlocksM; ++i)
+      lds<4>(x[c][i], 0, words,
+             at + Config::kGroupsB * 128 +
+                 gemmFewPlace<kChunks>(i, c, lane() >> 2, lane() & 3) * 4);
+    FUSEC_UNROLL
+    for (i32 j = 0; j < kBlocksN; ++j) {
+      u32 low[Config::kSpan / 2], high[Config::kSpan / 2];
+      b.values(low, holes, 2 * j, k0, words, at);
+      b.values(high, holes, 2 * j + 1, k0, words, at);
+      b.fetch(holes, 2 * j, next);
+      b.fetch(holes, 2 * j + 1, next);
+      FUSEC_UNROLL
+      for (i32 h = 0; h < 2 * kChunks; ++h) {
+        const u32 w[4] = {low[2 * h], high[2 * h], low[2 * h + 1],
+                          high[2 * h + 1]};
+        product(j, w, x[h / 2], h % 2);
+      }
     }
   }
 
@@ -315,15 +371,111 @@ FUSEC_DEVICE void gemmFewEpilogue(const Holes &holes, Shared staged,
 #endif
 }
 
+/// The part of a warp in k, and the steps that it has. Tiles start at different
+/// steps: all of them would wait for the same lines of A otherwise.
+template <class Config>
+struct GemmFewSteps {
+  static constexpr i32 kParts = Config::kWarpsK * Config::kCluster;
+  i32 part;
+  i32 count;
+  i32 all;
+  i32 start;
+  FUSEC_METHOD void begin(i32 rank, i32 k) {
+    all = (k + Config::kTileK - 1) / Config::kTileK;
+    part = rank * Config::kWarpsK + warp();
+    count = all > part ? (all - part + kParts - 1) / kParts : 0;
+    start = all > 0 ? cta_x() / Config::kCluster % all : 0;
+  }
+  /// The first k of a step; past k's end behind the last one.
+  FUSEC_METHOD i32 at(i32 step) const {
+    i32 number = part + step * kParts;
+    i32 turned = number + start;
+    if (number < all)
+      number = turned < all ? turned : turned - all;
+    return number * Config::kTileK;
+  }
+};
+
+/// As gemm_few where B streams through registers.
+template <class Config, class Holes>
+FUSEC_DEVICE void gemm_few_stream(const Holes &holes, i32 m, i32 n, i32 k,
+                                  i32 batch) {
+  using A = GemmFewSide<Config, Holes, GemmSideA<Holes>, Config::kGroupsA,
+                        Config::kChunks>;
+  constexpr i32 kStages = Config::kStages;
+  constexpr i32 kOfA = Config::kGroupsB * 32 * 4;
+  static_assert(A::kAlongK && Holes::kOrderB == GemmOrder::KContiguous,
+                "both are along k");
+  FUSEC_SHARED_DYN(typename Config::Element, ring);
+  FUSEC_SHARED_DYN(u32, words);
+  FUSEC_SHARED_DYN(typename Config::Sum, staged);
+  GemmTile tile = gemmTile<Config>(cta_x() / Config::kCluster, m, n);
+  i32 rank = cta_x() % Config::kCluster;
+  i32 base = warp() * Config::kRing;
+  GemmFewSteps<Config> steps;
+  steps.begin(rank, k);
+  A a;
+  GemmStream<Config, Holes> b;
+  GemmFewWarp<Config, Holes> state;
+  b.begin(tile.batch, tile.n0);
+  a.begin(holes, tile.batch, tile.m0);
+  FUSEC_UNROLL
+  for (i32 s = 0; s < kStages - 1; ++s) {
+    if (s < steps.count) {
+      i32 at = base + s * Config::kSlot;
+      b.stage(holes, steps.at(s), words, at);
+      a.copy(holes, steps.at(s), ring, at + kOfA);
+    }
+    cp_async_commit();
+  }
+  FUSEC_UNROLL
+  for (i32 line = 0; line < Config::kTileN / 8; ++line)
+    b.fetch(holes, line, steps.at(0));
+  state.begin();
+  if (steps.count > 0) {
+    a.compute(holes, steps.at(0));
+    a.commit(words, base + kOfA);
+  }
+  i32 slot = 0;
+  i32 free = kStages - 1;
+  FUSEC_NO_UNROLL
+  for (i32 s = 0; s < steps.count; ++s) {
+    cp_async_wait<kStages - 2>();
+    bar_warp(); // A of other lanes; they are done with the slot that is free
+    if (s + kStages - 1 < steps.count) {
+      i32 k0 = steps.at(s + kStages - 1), at = base + free * Config::kSlot;
+      b.stage(holes, k0, words, at);
+      a.copy(holes, k0, ring, at + kOfA);
+    }
+    cp_async_commit();
+    if (s + 1 < steps.count)
+      a.compute(holes, steps.at(s + 1));
+    state.multiply(holes, words, base + slot * Config::kSlot, b, steps.at(s),
+                   steps.at(s + 1));
+    free = slot;
+    slot = slot + 1 == kStages ? 0 : slot + 1;
+    if (s + 1 < steps.count)
+      a.commit(words, base + slot * Config::kSlot + kOfA);
+  }
+  cp_async_wait<0>();
+  bar();
+  state.stage(staged, warp() * Config::kSlab);
+  bar();
+  gemmFewEpilogue<Config>(holes, staged, tile, rank, m, n);
+}
+
 /// One CTA of the contraction; meaning as for gemm_mma. A is along k.
 /// Launch: Config::kThreads threads, Config::kSharedBytes dynamic shared bytes,
 /// a cluster in x for each tile of TileM x TileN of each batch.
 template <class Config, class Holes>
 FUSEC_DEVICE void gemm_few(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
+  if constexpr (Config::kStreams) {
+    gemm_few_stream<Config>(holes, m, n, k, batch);
+    return;
+  } else {
   using A = GemmFewSide<Config, Holes, GemmSideA<Holes>, Config::kGroupsA>;
   using B = GemmFewSide<Config, Holes, GemmSideB<Holes>, Config::kGroupsB>;
   constexpr i32 kStages = Config::kStages;
-  constexpr i32 kPartsK = Config::kWarpsK * Config::kCluster;
   constexpr i32 kOfA = Config::kGroupsB * 32 * 4;
   static_assert(A::kAlongK, "rows are along k");
   FUSEC_SHARED_DYN(typename Config::Element, ring);
@@ -332,13 +484,11 @@ FUSEC_DEVICE void gemm_few(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
 
   GemmTile tile = gemmTile<Config>(cta_x() / Config::kCluster, m, n);
   i32 rank = cta_x() % Config::kCluster;
-  i32 part = rank * Config::kWarpsK + warp();
-  i32 steps = (k + Config::kTileK - 1) / Config::kTileK;
-  i32 count = steps > part ? (steps - part + kPartsK - 1) / kPartsK : 0;
   i32 base = warp() * Config::kRing;
-  auto first = [&](i32 step) {
-    return (part + step * kPartsK) * Config::kTileK;
-  };
+  GemmFewSteps<Config> steps;
+  steps.begin(rank, k);
+  i32 count = steps.count;
+  auto first = [&](i32 step) { return steps.at(step); };
 
   A a;
   B b;
@@ -387,6 +537,7 @@ FUSEC_DEVICE void gemm_few(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
   state.stage(staged, warp() * Config::kSlab);
   bar();
   gemmFewEpilogue<Config>(holes, staged, tile, rank, m, n);
+  }
 }
 
 #endif // FUSEC_GEMM_FEW_CUH

@@ -424,6 +424,21 @@ FUSEC_DEVICE u32 pack2(f16 lo, f16 hi) { return lo.bits | (u32)hi.bits << 16; }
 FUSEC_DEVICE u32 pack2(bf16 lo, bf16 hi) {
   return lo.bits | (u32)hi.bits << 16;
 }
+/// The same of two numbers, rounded: f16 or bf16.
+template <class T>
+FUSEC_DEVICE u32 pack2_rn(f32 lo, f32 hi);
+template <>
+__device__ __forceinline__ u32 pack2_rn<f16>(f32 lo, f32 hi) {
+  u32 r;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
+  return r;
+}
+template <>
+__device__ __forceinline__ u32 pack2_rn<bf16>(f32 lo, f32 hi) {
+  u32 r;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
+  return r;
+}
 FUSEC_DEVICE void unpack2(u32 x, f16 &lo, f16 &hi) {
   lo.bits = (u16)x;
   hi.bits = (u16)(x >> 16);
@@ -431,6 +446,27 @@ FUSEC_DEVICE void unpack2(u32 x, f16 &lo, f16 &hi) {
 FUSEC_DEVICE void unpack2(u32 x, bf16 &lo, bf16 &hi) {
   lo.bits = (u16)x;
   hi.bits = (u16)(x >> 16);
+}
+
+/// Two 8-bit floats, the first one low, as two of f16; exact.
+template <class T>
+FUSEC_DEVICE u32 halves_of(u16 pair) {
+  return pack2(from_f32<f16>(to_f32(T{(u8)pair})),
+               from_f32<f16>(to_f32(T{(u8)(pair >> 8)})));
+}
+#if __CUDA_ARCH__ >= 890
+template <>
+__device__ __forceinline__ u32 halves_of<f8e4m3>(u16 pair) {
+  u32 r;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"(pair));
+  return r;
+}
+#endif
+
+/// Four bytes out of those of x (0 to 3) and y (4 to 7), chosen by the low three
+/// bits of each hexadecimal digit of `selector`.
+FUSEC_DEVICE u32 byte_perm(u32 x, u32 y, u32 selector) {
+  return __byte_perm(x, y, selector);
 }
 
 //===-- Ids ---------------------------------------------------------------===//

@@ -23,6 +23,10 @@ struct AxisInfo {
   int64_t constancy = 1;
   /// Divides the first element of every aligned group of size `contiguity`.
   int64_t divisibility = 1;
+  /// Elements of aligned groups of size `span` (1: unknown) increase by one
+  /// after every `repeat` equal ones, as coordinates divided by a number do;
+  /// `spanDivisibility` divides the first of each such group.
+  int64_t repeat = 1, span = 1, spanDivisibility = 1;
 
   /// A power of two that divides the first element of every group of `size`.
   int64_t divisibilityAt(int64_t size) const;

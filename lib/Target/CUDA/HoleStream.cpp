@@ -1,0 +1,280 @@
+//===- HoleStream.cpp - a hole as reads and arithmetic --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An integer in a byte that was read becomes a float without a conversion: the
+// byte is put below the exponent of 2^15, in one instruction. 2^15 is taken off
+// in the subtraction of a zero point or in the product with a scale, which are
+// exact as one fused step.
+//===----------------------------------------------------------------------===//
+#include "HoleStream.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/SmallString.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::cuda;
+
+HoleStream::HoleStream(Block &hole, const DenseSet<Operation *> &late)
+    : hole(hole), late(late) {
+  for (Operation &op : hole) {
+    if (!late.contains(&op))
+      continue;
+    op.walk([&](simt::LoadOp load) {
+      arrays[load.getRegisters()] = load.getVector();
+      loads[&op] = load.getRegisters();
+    });
+  }
+}
+
+void HoleStream::addRead(Operation *op, DenseSet<Operation *> &reads) const {
+  if (!late.contains(op) || !reads.insert(op).second)
+    return;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && !arrays.contains(operand) &&
+          producer->getBlock() == &hole)
+        addRead(producer, reads);
+    }
+  });
+}
+
+DenseSet<Operation *> HoleStream::readsOf(bool isStaged) const {
+  DenseSet<Operation *> reads;
+  for (auto [op, array] : loads)
+    if (this->isStaged(array) == isStaged)
+      addRead(op, reads);
+  return reads;
+}
+
+bool HoleStream::isStaged(Value array) const {
+  auto type = cast<MemRefType>(array.getType());
+  int64_t bytes = type.getNumElements() *
+                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return arrays.find(array)->second == type.getNumElements() &&
+         (bytes == 4 || bytes == 8 || bytes == 16);
+}
+
+std::string HoleStream::typeOf(Emitter &emitter, Value array) const {
+  auto type = cast<MemRefType>(array.getType());
+  return "GemmPacked<" + emitter.typeName(type.getElementType()) + ", " +
+         std::to_string(type.getNumElements()) + ", " +
+         std::to_string(arrays.find(array)->second) + ">";
+}
+
+std::string HoleStream::where(Value array) const {
+  return (isStaged(array) ? "groups." : "raw.") + member(array);
+}
+
+std::string HoleStream::member(Value array) const {
+  return "a" + std::to_string(arrays.find(array) - arrays.begin());
+}
+
+/// What an array of one element holds, if it is stored once.
+static Value throughArray(Value value) {
+  auto load = value.getDefiningOp<memref::LoadOp>();
+  Operation *alloca =
+      load ? load.getMemRef().getDefiningOp<memref::AllocaOp>() : nullptr;
+  if (!alloca ||
+      cast<MemRefType>(load.getMemRef().getType()).getNumElements() != 1)
+    return value;
+  Value stored;
+  for (Operation *user : load.getMemRef().getUsers()) {
+    auto store = dyn_cast<memref::StoreOp>(user);
+    if (!store && !isa<memref::LoadOp>(user))
+      return value;
+    if (store && stored)
+      return value;
+    if (store)
+      stored = store.getValue();
+  }
+  return stored ? stored : value;
+}
+
+static std::optional<int64_t> integerOf(Value value) {
+  llvm::APInt number;
+  if (!matchPattern(value, m_ConstantInt(&number)))
+    return std::nullopt;
+  return number.getSExtValue();
+}
+
+std::optional<HoleStream::Field>
+HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
+  integer = throughArray(integer);
+  Operation *op = integer.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    auto type = cast<MemRefType>(load.getMemRef().getType());
+    auto array = arrays.find(load.getMemRef());
+    if (array == arrays.end() || !type.getElementType().isInteger(8) ||
+        array->second % 4)
+      return std::nullopt;
+    return Field{load.getMemRef(), load.getIndices()[0], 8, isSigned, "0"};
+  }
+  auto isNumber = [&](unsigned operand, int64_t number) {
+    return integerOf(op->getOperand(operand)) == number;
+  };
+  auto half = [&](Value of, const char *offset, bool isSigned) {
+    std::optional<Field> whole = fieldOf(emitter, of, isSigned);
+    if (!whole || whole->width != 8)
+      return std::optional<Field>();
+    whole->width = 4;
+    whole->offset = offset;
+    return whole;
+  };
+  if (isa<arith::AndIOp>(op) && isNumber(1, 15)) {
+    if (auto shift = op->getOperand(0).getDefiningOp();
+        isa_and_nonnull<arith::ShRUIOp, arith::ShRSIOp>(shift) &&
+        integerOf(shift->getOperand(1)) == 4)
+      return half(shift->getOperand(0), "4", false);
+    return half(op->getOperand(0), "0", false);
+  }
+  if (isa<arith::ShRUIOp>(op) && isNumber(1, 4))
+    return half(op->getOperand(0), "4", false);
+  if (isa<arith::ShRSIOp>(op) && isNumber(1, 4) && isSigned) {
+    if (auto left = op->getOperand(0).getDefiningOp<arith::ShLIOp>();
+        left && integerOf(left.getRhs()) == 4)
+      return half(left.getLhs(), "0", true);
+    return half(op->getOperand(0), "4", true);
+  }
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (!select)
+    return std::nullopt;
+  std::optional<Field> yes = fieldOf(emitter, select.getTrueValue(), isSigned);
+  std::optional<Field> no = fieldOf(emitter, select.getFalseValue(), isSigned);
+  if (!yes || !no || yes->array != no->array || yes->index != no->index ||
+      yes->width != no->width || yes->isSigned != no->isSigned)
+    return std::nullopt;
+  yes->offset = "(" + emitter.use(select.getCondition()) + " ? " + yes->offset +
+                " : " + no->offset + ")";
+  return yes;
+}
+
+/// Significant binary digits of an integer.
+static unsigned digitsOf(double number) {
+  auto magnitude = uint64_t(std::abs(number));
+  return magnitude == 0
+             ? 0
+             : llvm::Log2_64(magnitude) - llvm::countr_zero(magnitude) + 1;
+}
+
+static std::string floatText(double number) {
+  return std::to_string(int64_t(number)) + ".0f";
+}
+
+/// Significant digits of a number that an integer of at most 8 bits, or of the
+/// 32 that it was widened to, was converted to; 0 for others.
+static bool isSmallInteger(Value value) {
+  Operation *op = throughArray(value).getDefiningOp();
+  if (!isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return false;
+  Value from = op->getOperand(0);
+  if (Operation *extension = from.getDefiningOp();
+      isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension))
+    from = extension->getOperand(0);
+  return from.getType().isInteger() &&
+         from.getType().getIntOrFloatBitWidth() <= 8;
+}
+
+std::optional<HoleStream::Biased> HoleStream::biasedOf(Emitter &emitter,
+                                                       Value value) const {
+  value = throughArray(value);
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.getType().isF32())
+    return std::nullopt;
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
+    Value integer = op->getOperand(0);
+    bool isSigned = isa<arith::SIToFPOp>(op);
+    if (Operation *extension = integer.getDefiningOp();
+        isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension)) {
+      // A number without a sign stays what it is.
+      isSigned = isa<arith::ExtSIOp>(extension);
+      integer = extension->getOperand(0);
+    }
+    std::optional<Field> field = fieldOf(emitter, integer, isSigned);
+    if (!field)
+      return std::nullopt;
+    Biased result;
+    result.text = where(field->array) + ".template biased<" +
+                  std::to_string(field->width) + ", " +
+                  (field->isSigned ? "true" : "false") + ">(8 * " +
+                  emitter.use(field->index) + " + " + field->offset + ")";
+    result.number =
+        32768.0 + (field->isSigned ? std::ldexp(1.0, field->width - 1) : 0.0);
+    result.bits = digitsOf(result.number);
+    result.excess = floatText(result.number);
+    return result;
+  }
+  auto difference = dyn_cast<arith::SubFOp>(op);
+  if (!difference)
+    return std::nullopt;
+  std::optional<Biased> inner = biasedOf(emitter, difference.getLhs());
+  if (!inner || !inner->number)
+    return std::nullopt;
+  llvm::APFloat number(0.0f);
+  if (matchPattern(difference.getRhs(), m_ConstantFloat(&number))) {
+    double known = number.convertToDouble();
+    if (known != std::trunc(known) || std::abs(known) > 256)
+      return std::nullopt;
+    inner->number += known;
+    inner->bits = digitsOf(inner->number);
+    inner->excess = floatText(inner->number);
+    return inner;
+  }
+  if (!isSmallInteger(difference.getRhs()))
+    return std::nullopt;
+  inner->excess =
+      "(" + inner->excess + " + " + emitter.use(difference.getRhs()) + ")";
+  inner->number = 0;
+  inner->bits = 16;
+  return inner;
+}
+
+/// Significant digits of a float that was widened, else 24.
+static unsigned digitsOfScale(Value value) {
+  auto widened = throughArray(value).getDefiningOp<arith::ExtFOp>();
+  if (!widened)
+    return 24;
+  auto type = cast<FloatType>(widened.getIn().getType());
+  return type.getFPMantissaWidth();
+}
+
+std::optional<std::string> HoleStream::shorten(Emitter &emitter,
+                                               Operation *op) const {
+  if (auto product = dyn_cast<arith::MulFOp>(op)) {
+    for (unsigned i : {0u, 1u}) {
+      Value scale = product->getOperand(1 - i);
+      std::optional<Biased> biased = biasedOf(emitter, product->getOperand(i));
+      if (!biased || biased->bits + digitsOfScale(scale) > 24)
+        continue;
+      std::string factor = emitter.use(scale);
+      return "m_fma(" + biased->text + ", " + factor + ", -" + biased->excess +
+             " * " + factor + ")";
+    }
+    return std::nullopt;
+  }
+  if (op->getNumResults() != 1)
+    return std::nullopt;
+  if (auto widened = dyn_cast<arith::ExtFOp>(op)) {
+    auto load = widened.getIn().getDefiningOp<memref::LoadOp>();
+    auto array = load ? arrays.find(load.getMemRef()) : arrays.end();
+    if (array == arrays.end() || array->second % 4 ||
+        widened.getIn().getType().getIntOrFloatBitWidth() != 8)
+      return std::nullopt;
+    return where(array->first) + ".wide(" + emitter.use(load.getIndices()[0]) +
+           ")";
+  }
+  std::optional<Biased> biased =
+      isa<arith::SIToFPOp, arith::UIToFPOp, arith::SubFOp>(op)
+          ? biasedOf(emitter, op->getResult(0))
+          : std::nullopt;
+  if (!biased)
+    return std::nullopt;
+  return biased->text + " - " + biased->excess;
+}

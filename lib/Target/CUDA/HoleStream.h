@@ -1,0 +1,77 @@
+//===- HoleStream.h - a hole as reads and arithmetic ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where an operand streams (gemm_stream.cuh) its hole is written as two
+// functions: one reads and keeps what it read packed, the other computes.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_TARGET_CUDA_HOLESTREAM_H
+#define FUSEC_LIB_TARGET_CUDA_HOLESTREAM_H
+
+#include "Emitter.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <optional>
+
+namespace fusec::cuda {
+
+class HoleStream {
+public:
+  /// `late` are the ops of `hole` that depend on k; the loads among them depend
+  /// on no other load. Both must live longer than this.
+  HoleStream(mlir::Block &hole, const llvm::DenseSet<mlir::Operation *> &late);
+
+  /// Register arrays that loads fill: the number of elements of an access.
+  llvm::MapVector<mlir::Value, int64_t> arrays;
+  /// Ops of loads that are copies to shared memory, or of all others, with all
+  /// that their addresses need.
+  llvm::DenseSet<mlir::Operation *> readsOf(bool isStaged) const;
+  /// True for ops that only the functions that read have: loads and their
+  /// loops.
+  bool isRead(mlir::Operation *op) const { return loads.contains(op); }
+
+  /// Whether one copy of 4 to 16 bytes fills an array.
+  bool isStaged(mlir::Value array) const;
+  /// The type and the name of what was read for an array.
+  std::string typeOf(Emitter &emitter, mlir::Value array) const;
+  std::string member(mlir::Value array) const;
+  /// The text of what was read in the function that computes.
+  std::string where(mlir::Value array) const;
+
+  /// Shorter text for conversions of parts of packed elements to f32, and for
+  /// what is subtracted from and multiplied with them; nothing for other ops.
+  std::optional<std::string> shorten(Emitter &emitter,
+                                     mlir::Operation *op) const;
+
+private:
+  /// A number of at most 8 bits within the packed elements of an array.
+  struct Field {
+    mlir::Value array, index;
+    int64_t width;
+    bool isSigned;
+    /// Bits before it in its element: a number or an expression.
+    std::string offset;
+  };
+  /// A float that is 2^15 or more too large, and by how much: `excess` exactly,
+  /// with `bits` significant binary digits.
+  struct Biased {
+    std::string text, excess;
+    double number = 0; // of `excess`, where it is known
+    unsigned bits = 0;
+  };
+
+  std::optional<Field> fieldOf(Emitter &emitter, mlir::Value integer,
+                               bool isSigned) const;
+  std::optional<Biased> biasedOf(Emitter &emitter, mlir::Value value) const;
+  void addRead(mlir::Operation *op,
+               llvm::DenseSet<mlir::Operation *> &reads) const;
+
+  mlir::Block &hole;
+  const llvm::DenseSet<mlir::Operation *> &late;
+  /// Each with the array that it fills.
+  llvm::MapVector<mlir::Operation *, mlir::Value> loads;
+};
+
+} // namespace fusec::cuda
+
+#endif // FUSEC_LIB_TARGET_CUDA_HOLESTREAM_H

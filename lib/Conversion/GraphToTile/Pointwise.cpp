@@ -16,6 +16,8 @@ using tile::Digit;
 // A 16-byte access a thread is the widest there is (sm_80, sm_90).
 static constexpr int64_t kAccessBytes = 16;
 static constexpr int64_t kThreads = 256;
+// A warp for each scheduler of a multiprocessor.
+static constexpr int64_t kFewThreads = 128;
 // Bytes in flight = bandwidth * latency: 48 KiB a multiprocessor, which are 64
 // of each of 768 threads.
 static constexpr int64_t kThreadBytes = 64;
@@ -110,6 +112,18 @@ static int64_t countPieces(const analysis::RegionForm &form) {
   return 1;
 }
 
+/// Whether the instructions of an element, one after another, take longer than
+/// its way from memory and back.
+static bool isLongArithmetic(analysis::FactTable &facts,
+                             const analysis::RegionForm &form) {
+  constexpr int64_t kLong = 256;
+  int64_t cost = 0;
+  for (Operation *op : form.ops)
+    if (const analysis::OpFacts *fact = facts.get(op))
+      cost += fact->cost;
+  return cost >= kLong;
+}
+
 FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   const analysis::RegionForm &form = kb.form;
   bool hasLoops = llvm::any_of(form.ops, [](Operation *op) {
@@ -130,6 +144,19 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   int64_t vector =
       vectorSize(planned, analysis::accessFacts(facts, kb.pattern).elementBytes,
                  hasLoops, isFlat);
+  const int64_t shared = kb.options.threads;
+  int64_t threads = shared ? shared : kThreads;
+  // Few elements with much to do: one a thread, over all multiprocessors.
+  if (!shared && !hasLoops && isLongArithmetic(facts, kb.pattern)) {
+    auto blocks = [&] {
+      return llvm::divideCeil(plannedTotal, uint64_t(threads * vector));
+    };
+    while (vector > 1 && blocks() < kb.options.target.multiprocessors)
+      vector /= 2;
+    while (threads > kFewThreads &&
+           blocks() < kb.options.target.multiprocessors)
+      threads /= 2;
+  }
   // What the run-time extent counts in: a vector where it divides whatever the
   // size along the outermost axis.
   ArrayRef<int64_t> inner = planned;
@@ -147,8 +174,6 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   }
   // In a shared launch other parts fill the machine, and texts that differ in
   // nothing but sizes are one.
-  const int64_t shared = kb.options.threads;
-  const int64_t threads = shared ? shared : kThreads;
   int64_t repeats = 1;
   int64_t wanted = int64_t(kb.options.target.multiprocessors) * 8;
   int64_t loaded = bytesRead(kb.pattern, plannedTotal) * vector;

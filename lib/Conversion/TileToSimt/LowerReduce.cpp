@@ -23,6 +23,10 @@ using namespace fusec;
 using namespace fusec::tile_to_simt;
 using tile::Digit;
 
+/// Slots of an array up to which a reduction in a loop has two of it in turn:
+/// then one barrier an iteration is enough.
+static constexpr int64_t kMostAlternating = 64;
+
 namespace {
 class ReduceLowering {
 public:
@@ -51,7 +55,9 @@ private:
   using SlotOf = llvm::function_ref<Value(Value, Value)>;
   void pairWarps(ArrayRef<Value> shared, int64_t warps, Value isWriter,
                  SlotOf slotOf);
-  void finishWarps();
+  void shuffleWarps(ArrayRef<Value> shared, int64_t warps, SlotOf slotOf);
+  Value nextHalf(int64_t slots);
+  void finishWarps(bool alternates);
   void reduceCluster();
   Value sharedSlot(Value warp, Value laneGroup, Value reg, int64_t lanes);
   Value warpWithReducedDigits(Value reducedPlace);
@@ -63,6 +69,8 @@ private:
   tile::LayoutAttr layout;
   SmallVector<Value> accs;
   int64_t keptCount = 1;
+  /// Of the half in use of buffers that alternate; else null.
+  Value firstSlot;
 };
 } // namespace
 
@@ -159,7 +167,8 @@ void ReduceLowering::reduceLanes() {
 Value ReduceLowering::sharedSlot(Value warp, Value laneGroup, Value reg,
                                  int64_t lanes) {
   Value slot = code.add(loc, code.mul(loc, warp, lanes), laneGroup);
-  return code.add(loc, code.mul(loc, slot, keptCount), reg);
+  slot = code.add(loc, code.mul(loc, slot, keptCount), reg);
+  return firstSlot ? code.add(loc, firstSlot, slot) : slot;
 }
 
 Value ReduceLowering::warpWithReducedDigits(Value reducedPlace) {
@@ -227,15 +236,21 @@ void ReduceLowering::reduceWarps() {
   Value isWriter = areZero(
       code, loc, laneDigits,
       [&](const Digit &digit) { return isReduced(digit); }, code.lane);
+  int64_t slots = layout.getWarpCount() * keptLanes * keptCount;
+  bool isRepeated = bool(op->getParentOfType<scf::ForOp>());
+  bool alternates = isRepeated && slots <= kMostAlternating;
   SmallVector<Value> shared;
-  for (Value acc : accs)
-    shared.push_back(code.exchangeBuffer(
-        loc,
-        MemRefType::get({layout.getWarpCount() * keptLanes * keptCount},
+  for (Value acc : accs) {
+    auto type =
+        MemRefType::get({alternates ? 2 * slots : slots},
                         cast<MemRefType>(acc.getType()).getElementType(),
                         MemRefLayoutAttrInterface(),
-                        code.builder.getI64IntegerAttr(tile::kSharedSpace)),
-        shared));
+                        code.builder.getI64IntegerAttr(tile::kSharedSpace));
+    shared.push_back(alternates ? code.ownBuffer(loc, type)
+                                : code.exchangeBuffer(loc, type, shared));
+  }
+  if (alternates)
+    firstSlot = nextHalf(slots);
   auto write = [&] {
     code.forEachRegister(loc, keptCount, [&](Value kept) {
       storeAll(loadAll(accs, kept), shared,
@@ -264,7 +279,12 @@ void ReduceLowering::reduceWarps() {
   if (isMuch(reducedWarps)) {
     pairWarps(shared, reducedWarps, isWriter, slotOf);
     loadFirst();
-    return finishWarps();
+    return finishWarps(alternates);
+  }
+  if (alternates && keptLanes == 1 && keptCount == 1 && reducedWarps >= 8 &&
+      reducedWarps <= 32 && llvm::isPowerOf2_64(reducedWarps)) {
+    shuffleWarps(shared, reducedWarps, slotOf);
+    return finishWarps(alternates);
   }
   loadFirst();
   code.forEachRegister(loc, reducedWarps - 1, [&](Value step) {
@@ -275,12 +295,46 @@ void ReduceLowering::reduceWarps() {
           accs, kept);
     });
   });
-  finishWarps();
+  finishWarps(alternates);
 }
 
-void ReduceLowering::finishWarps() {
+/// Each lane takes the value of one warp, and lanes combine by shuffles.
+void ReduceLowering::shuffleWarps(ArrayRef<Value> shared, int64_t warps,
+                                  SlotOf slotOf) {
+  Value zero = code.constant(loc, 0);
+  Value mine = warps == 32 ? code.lane : code.rem(loc, code.lane, warps);
+  SmallVector<Value> values = loadAll(shared, slotOf(mine, zero));
+  for (int64_t bit = 1; bit < warps; bit *= 2) {
+    SmallVector<Value> others;
+    for (Value value : values)
+      others.push_back(
+          simt::ShuffleXorOp::create(code.builder, loc, value, bit));
+    values = combine(values, others);
+  }
+  storeAll(values, accs, zero);
+}
+
+/// The first slot of the half of a buffer that this iteration writes. A thread
+/// that writes a half again has met all others behind their reads of it.
+Value ReduceLowering::nextHalf(int64_t slots) {
+  Value zero = code.constant(loc, 0), phase;
+  {
+    OpBuilder::InsertionGuard guard(code.builder);
+    code.builder.setInsertionPointAfter(code.warp.getDefiningOp());
+    phase = code.makeArray(loc, 1, code.builder.getIndexType());
+    Value first = code.constant(loc, 0);
+    memref::StoreOp::create(code.builder, loc, first, phase, first);
+  }
+  Value half = memref::LoadOp::create(code.builder, loc, phase, zero);
+  Value other =
+      arith::SubIOp::create(code.builder, loc, code.constant(loc, slots), half);
+  memref::StoreOp::create(code.builder, loc, other, phase, zero);
+  return half;
+}
+
+void ReduceLowering::finishWarps(bool alternates) {
   // The buffer is written again in the next iteration of a surrounding loop.
-  if (op->getParentOfType<scf::ForOp>())
+  if (!alternates && op->getParentOfType<scf::ForOp>())
     simt::BarrierOp::create(code.builder, loc);
 }
 

@@ -99,6 +99,12 @@ Value ThreadCode::exchangeBuffer(Location loc, MemRefType type,
   return exchanges.back();
 }
 
+Value ThreadCode::ownBuffer(Location loc, MemRefType type) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(warp.getDefiningOp());
+  return simt::SharedOp::create(builder, loc, type);
+}
+
 Value ThreadCode::makeArray(Location loc, int64_t count, Type element) {
   return memref::AllocaOp::create(builder, loc,
                                   MemRefType::get({count}, element));

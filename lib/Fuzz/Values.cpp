@@ -83,6 +83,27 @@ static HostTensor zeros(DType dtype, llvm::ArrayRef<int64_t> shape) {
   return llvm::cantFail(HostTensor::create(dtype, shape));
 }
 
+/// NaN of either sign, signalling, with all bits: kernels must keep what is
+/// NaN, whatever its bits.
+static void varyNaN(HostTensor &tensor) {
+  // Of a NaN without sign whose fraction is 1.
+  uint64_t least = tensor.dtype == DType::F64      ? 0x7ff0000000000001
+                   : tensor.dtype == DType::F32    ? 0x7f800001
+                   : tensor.dtype == DType::F16    ? 0x7c01
+                   : tensor.dtype == DType::BF16   ? 0x7f81
+                   : tensor.dtype == DType::F8E5M2 ? 0x7d
+                                                   : 0x7f;
+  uint64_t sign = uint64_t(1) << (8 * byteSize(tensor.dtype) - 1);
+  const uint64_t kinds[] = {least, least | sign, ~uint64_t(0)};
+  size_t count = 0;
+  for (int64_t i = 0, e = tensor.elements(); i < e; ++i) {
+    if (!std::isnan(tensor.getF64(i)))
+      continue;
+    if (size_t kind = count++ % 4)
+      tensor.setBits(i, kinds[kind - 1]);
+  }
+}
+
 HostTensor fuzz::randomValues(Rng &rng, DType dtype,
                               llvm::ArrayRef<int64_t> shape) {
   HostTensor tensor = zeros(dtype, shape);
@@ -93,6 +114,7 @@ HostTensor fuzz::randomValues(Rng &rng, DType dtype,
         rng.chance(1, 4) ? special(rng, dtype) : double(rng.between(-4, 4)) / 2;
     for (int64_t i = 0; i < count; ++i)
       tensor.setF64(i, kind == Kind::Splat ? splat : real(rng, kind, dtype));
+    varyNaN(tensor);
     return tensor;
   }
   bool extreme = rng.chance(1, 4);

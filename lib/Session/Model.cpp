@@ -46,7 +46,8 @@ specOf(Type type, DictionaryAttr attributes, llvm::StringRef otherwise) {
     llvm::raw_string_ostream(found) << type;
     return sessionError(ErrorClass::Unsupported,
                         "tensor " + quoted(name) +
-                            ": expected a tensor of static shape, found " +
+                            ": expected a tensor of static shape and a known "
+                            "element type, found " +
                             found);
   }
   return runtime::TensorSpec{name, *dtype,
@@ -115,6 +116,27 @@ static llvm::Error checkNesting(llvm::StringRef text, llvm::StringRef name) {
   return llvm::Error::success();
 }
 
+/// Refuses ops that no target knows: those of the lowerings' dialects, which
+/// the context has as well.
+static llvm::Error checkDialects(ModuleOp module) {
+  Operation *foreign = nullptr;
+  module->walk([&](Operation *op) {
+    bool known = isa<ModuleOp, func::FuncOp, func::ReturnOp>(op) ||
+                 isa_and_nonnull<graph::GraphDialect>(op->getDialect());
+    if (known)
+      return WalkResult::advance();
+    foreign = op;
+    return WalkResult::interrupt();
+  });
+  if (!foreign)
+    return llvm::Error::success();
+  std::string place;
+  llvm::raw_string_ostream(place) << foreign->getLoc();
+  return sessionError(ErrorClass::InvalidArgument,
+                      "expected ops of the graph dialect, found " +
+                          foreign->getName().getStringRef() + " at " + place);
+}
+
 static llvm::Expected<Model> parse(llvm::StringRef text, llvm::StringRef name,
                                    MLIRContext &context) {
   Model model;
@@ -129,6 +151,8 @@ static llvm::Expected<Model> parse(llvm::StringRef text, llvm::StringRef name,
         ErrorClass::InvalidArgument,
         quoted(name) + " is not valid: " +
             llvm::toString(diagnostics.take("the text cannot be parsed")));
+  if (llvm::Error error = checkDialects(*model.module))
+    return error;
   if (llvm::Error error = describeFunction(model))
     return error;
   return model;

@@ -94,12 +94,13 @@ Val Emitter::slice(const Val &x, DimsRef offsets, DimsRef sizes,
   if (!x)
     return {};
   // One form for what cannot be told apart: no stride where one element or
-  // none is read, no offset where none is.
+  // none is read, no offset where none is. A stride that kept its sign without
+  // its offset would reach outside.
   Dims at(offsets), step(strides);
   bool whole = true;
   bool empty = llvm::is_contained(sizes, 0);
   for (size_t d = 0; d < at.size(); ++d) {
-    if (sizes[d] <= 1)
+    if (sizes[d] <= 1 || empty)
       step[d] = 1;
     if (empty)
       at[d] = 0;

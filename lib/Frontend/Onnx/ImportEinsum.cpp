@@ -45,6 +45,8 @@ private:
   Operator &op;
   Emitter &emit;
   llvm::SmallVector<Term> terms;
+  /// The labels of all operands as written, those of diagonals twice.
+  Labels written;
 };
 } // namespace
 
@@ -90,6 +92,7 @@ bool Einsum::addTerm(StringRef text, const Val &val) {
   auto labels = parse(text, val.rank());
   if (!labels)
     return false;
+  llvm::append_range(written, *labels);
   Term term{val, *labels};
   takeDiagonals(term);
   terms.push_back(std::move(term));
@@ -130,16 +133,16 @@ void Einsum::takeDiagonals(Term &term) {
     }
 }
 
-/// Without "->": the ellipsis, then the letters that occur once, sorted.
+/// Without "->": the ellipsis, then the letters that occur once, sorted. A
+/// letter that names a diagonal occurs twice.
 Einsum::Labels Einsum::implicitResult() const {
   Labels letters, result;
   int hidden = 0;
-  for (const Term &term : terms)
-    for (int label : term.labels)
-      if (label > 0)
-        letters.push_back(label);
-      else
-        hidden = std::max(hidden, -label);
+  for (int label : written)
+    if (label > 0)
+      letters.push_back(label);
+    else
+      hidden = std::max(hidden, -label);
   for (int i = hidden; i > 0; --i)
     result.push_back(-i);
   llvm::sort(letters);

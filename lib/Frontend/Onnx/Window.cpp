@@ -97,11 +97,14 @@ std::optional<Window> importer::readWindow(Operator &op, DimsRef input,
   for (size_t i = 0; i < rank; ++i) {
     int64_t extent = w.dilations[i] * (w.kernel[i] - 1) + 1;
     int64_t room = input[i] + w.low[i] + w.high[i] - extent;
-    if (!op.require(room >= 0, "the window " + describe(w.kernel) +
-                                   " is larger than the padded input " +
-                                   describe(input)))
+    // A window that is larger than what there is counts as a partial one.
+    bool partial = room < 0 && room > -w.strides[i] && ceil;
+    if (!op.require(room >= 0 || partial, "the window " + describe(w.kernel) +
+                                              " is larger than the padded "
+                                              "input " +
+                                              describe(input)))
       return std::nullopt;
-    int64_t out = room / w.strides[i] + 1;
+    int64_t out = partial ? 0 : room / w.strides[i] + 1;
     if (ceil && room % w.strides[i] != 0 &&
         out * w.strides[i] < input[i] + w.low[i]) {
       // A window that would start in the padding behind the data is dropped.

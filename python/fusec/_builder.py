@@ -8,6 +8,7 @@ the last one.
 """
 
 import ctypes as ct
+from numbers import Integral
 
 from . import _capi as c
 from ._graph import Graph, to_info
@@ -22,6 +23,10 @@ _BINARY = ("add", "sub", "mul", "div", "rem", "mod", "pow", "max", "min",
 _COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
 _REDUCE = ("sum", "prod", "max", "min", "all", "any")
 _SCATTER = ("assign", "add", "mul", "max", "min")
+
+#: Integers beyond f64's: their C type, least and largest.
+_WIDE = {"i64": (ct.c_int64, -2**63, 2**63 - 1),
+         "u64": (ct.c_uint64, 0, 2**64 - 1)}
 
 
 def _code(names, name, what):
@@ -112,16 +117,16 @@ class GraphBuilder:
 
     def scope(self, name):
         """Names the operators that follow in messages and plans."""
-        c.lib.fusec_builder_set_scope(self._handle.pointer, name.encode())
+        c.lib.fusec_builder_set_scope(self._handle.pointer, c.text(name))
 
     def input(self, name, dtype, shape):
         """An input of the graph. dtype: "f32", numpy.float32, torch.half, ..."""
-        return self._call("input", name.encode(), c.dtype_code(dtype),
+        return self._call("input", c.text(name), c.dtype_code(dtype),
                           len(shape), c.int64s(shape))
 
     def output(self, name, value):
         """Marks a value as an output."""
-        c.lib.fusec_builder_output(self._handle.pointer, name.encode(),
+        c.lib.fusec_builder_output(self._handle.pointer, c.text(name),
                                    value._number)
 
     def constant(self, array, name=""):
@@ -130,14 +135,26 @@ class GraphBuilder:
         array = numpy.asarray(array)
         shape = array.shape
         array = numpy.ascontiguousarray(array)
-        return self._call("constant", name.encode(), c.dtype_code(array.dtype),
+        return self._call("constant", c.text(name), c.dtype_code(array.dtype),
                           len(shape), c.int64s(shape), array.ctypes.data,
                           array.nbytes)
 
     def full(self, dtype, number, shape=()):
-        """A tensor that holds a number everywhere."""
-        return self._call("full", c.dtype_code(dtype), len(shape),
-                          c.int64s(shape), float(number))
+        """A tensor that holds a number everywhere: floats round, integers
+        truncate and saturate."""
+        code = c.dtype_code(dtype)
+        if c.DTYPES[code] in _WIDE and isinstance(number, Integral):
+            return self._wide(c.DTYPES[code], int(number), shape)
+        return self._call("full", code, len(shape), c.int64s(shape),
+                          float(number))
+
+    def _wide(self, dtype, number, shape):
+        """`full` of integers that a float may not hold."""
+        ctype, low, high = _WIDE[dtype]
+        data = ctype(min(max(number, low), high))
+        scalar = self._call("constant", b"", c.dtype_code(dtype), 0,
+                            c.int64s(()), ct.addressof(data), ct.sizeof(data))
+        return self.broadcast(scalar, shape) if len(shape) else scalar
 
     def iota(self, dtype, shape, dimension):
         """The index along a dimension."""

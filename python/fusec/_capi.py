@@ -76,6 +76,15 @@ def dtype_code(dtype):
     return DTYPES.index(name)
 
 
+def text(name, encode=str.encode):
+    """A name as bytes for C, which knows no zeros within."""
+    data = encode(name)
+    if b"\0" in data:
+        raise InvalidArgument(f"expected a name without zero bytes, found "
+                              f"{name!r}")
+    return data
+
+
 class CTensorInfo(ct.Structure):
     _fields_ = [("size", ct.c_size_t), ("name", ct.c_char_p),
                 ("dtype", ct.c_int32), ("rank", ct.c_int32),
@@ -337,7 +346,7 @@ def configure(log=None, log_level="warning", cache_dir=None, cache_bytes=None,
         options.log = ct.cast(callback, ct.c_void_p)
         options.log_level = levels.index(log_level)
     if cache_dir is not None:
-        options.cache_directory = os.fsencode(cache_dir)
+        options.cache_directory = text(cache_dir, os.fsencode)
     options.cache_bytes = cache_bytes or 0
     options.cache_off = 0 if cache else 1
     _context = make(lib.fusec_context_create, lib.fusec_context_free,

@@ -88,13 +88,13 @@ class Graph:
         """
         dims, shapes = dict(dims or {}), dict(shapes or {})
         raw_dims = (c.CDimBinding * len(dims))(
-            *[(name.encode(), size) for name, size in dims.items()])
+            *[(c.text(name), size) for name, size in dims.items()])
         raw_shapes = (c.CShapeBinding * len(shapes))()
         kept = []
         for raw, (name, shape) in zip(raw_shapes, shapes.items()):
             sizes = c.int64s(shape)
             kept.append(sizes)
-            raw.input, raw.rank = name.encode(), len(shape)
+            raw.input, raw.rank = c.text(name), len(shape)
             raw.shape = ct.cast(sizes, ct.POINTER(ct.c_int64))
         return Graph(c.make(c.lib.fusec_graph_bind, c.lib.fusec_graph_free,
                             self._handle.pointer, raw_dims, len(dims),
@@ -113,5 +113,5 @@ def load(path, dims=None, shapes=None):
     .mlir. Open dimensions are bound if `dims` or `shapes` are given (see
     Graph.bind)."""
     graph = Graph(c.make(c.lib.fusec_graph_from_file, c.lib.fusec_graph_free,
-                         c.context(), os.fsencode(path)))
+                         c.context(), c.text(path, os.fsencode)))
     return graph.bind(dims, shapes) if dims or shapes else graph

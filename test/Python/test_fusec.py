@@ -114,6 +114,27 @@ class WithoutNumPy(unittest.TestCase):
 
 @unittest.skipUnless(np, "no NumPy")
 class WithNumPy(unittest.TestCase):
+    def test_wide_integers(self):
+        b = fusec.GraphBuilder()
+        x = b.input("x", "i64", (2,))
+        b.output("sum", x + (2**53 + 1))
+        b.output("low", b.full("i64", -2**70, (2,)))
+        b.output("high", b.full("u64", 2**64 - 3))
+        b.output("none", b.full("u64", -1, (0,)))
+        program = fusec.compile(b.finish(), target="host")
+        total, low, high, none = program(np.array([0, -1]))
+        np.testing.assert_array_equal(total, [2**53 + 1, 2**53])
+        np.testing.assert_array_equal(low, [-2**63] * 2)
+        self.assertEqual(int(high), 2**64 - 3)
+        self.assertEqual(none.shape, (0,))
+
+    def test_names_with_zeros(self):
+        b = fusec.GraphBuilder()
+        with self.assertRaisesRegex(fusec.InvalidArgument, "zero bytes"):
+            b.input("a\0b", "f32", (2,))
+        with self.assertRaisesRegex(fusec.InvalidArgument, "zero bytes"):
+            fusec.load("a\0.onnx")
+
     def test_loops(self):
         b = fusec.GraphBuilder()
         x = b.input("x", "f32", (3, 2))

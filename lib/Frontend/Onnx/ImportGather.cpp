@@ -200,6 +200,36 @@ static void importOneHot(Operator &op) {
   op.out(emit.select(hit, on, off));
 }
 
+/// The first `length` entries along the time axis turned around, a length for
+/// each entry of the batch axis.
+static void importReverseSequence(Operator &op) {
+  Val x = op.in(0), lengths = op.in(1);
+  int64_t time = op.intAttr("time_axis", 0);
+  int64_t batch = op.intAttr("batch_axis", 1);
+  if (!x || !lengths ||
+      !op.require(x.rank() >= 2,
+                  "expected rank 2 or more, found " + describe(x.shape)) ||
+      !op.require(time + batch == 1 && time * batch == 0,
+                  "expected time and batch axes 0 and 1 or 1 and 0, found " +
+                      llvm::Twine(time) + " and " + llvm::Twine(batch)) ||
+      !op.require(lengths.dtype == DType::I64 &&
+                      DimsRef(lengths.shape) == DimsRef{x.shape[batch]},
+                  "expected " + llvm::Twine(x.shape[batch]) +
+                      " lengths of type i64, found " + name(lengths.dtype) +
+                      describe(lengths.shape)))
+    return;
+  if (x.elements() == 0)
+    return op.out(x);
+  Emitter &emit = op.emit;
+  Val at = emit.iota(DType::I64, {x.shape[0], x.shape[1]}, time);
+  Val length = emit.broadcast(lengths, {x.shape[0], x.shape[1]}, {batch});
+  Val turned = emit.sub(emit.sub(length, emit.scalarInt(DType::I64, 1)), at);
+  Val inside = emit.compare(graph::ComparePredicate::lt, at, length);
+  op.out(gatherElements(
+      op, x, emit.broadcast(emit.select(inside, turned, at), x.shape, {0, 1}),
+      time));
+}
+
 void importer::addGather(Registry &registry) {
   registry.add("Gather", importGather);
   registry.add("GatherElements", importGatherElements);
@@ -208,4 +238,5 @@ void importer::addGather(Registry &registry) {
   registry.add("ScatterElements", importScatterElements);
   registry.add("ScatterND", importScatterNd);
   registry.add("OneHot", importOneHot);
+  registry.add("ReverseSequence", importReverseSequence);
 }

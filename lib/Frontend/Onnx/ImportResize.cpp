@@ -2,95 +2,55 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes are known, so the source positions of every axis are constants: nearest
-// is a gather per axis, linear two gathers and a weighted sum. Positions are
-// computed in f64.
+// is a gather per axis, linear two gathers and a weighted sum, cubic and
+// antialiasing a gather of all neighbours and a sum.
 //===----------------------------------------------------------------------===//
-#include "Operator.h"
+#include "ResizeWeights.h"
 
 #include <cmath>
 
 using namespace fusec;
 using namespace fusec::onnx;
 using namespace fusec::onnx::importer;
+using graph::ReduceKind;
 
-namespace {
-/// What a resize does on one axis.
-struct AxisPlan {
-  int64_t axis, in, out;
-  double scale;   // as given, or out / in
-  double resized; // in * scale before rounding to out
-};
-
-/// The attributes of a resize.
-struct Modes {
-  std::string mode, coordinate, nearest;
-};
-} // namespace
-
-/// The source position of output position `i`.
-static double sourceOf(const AxisPlan &p, const std::string &mode, int64_t i) {
-  double x = static_cast<double>(i);
-  double in = static_cast<double>(p.in);
-  if (mode == "asymmetric")
-    return x / p.scale;
-  if (mode == "align_corners")
-    return p.resized == 1 ? 0 : x * (in - 1) / (p.resized - 1);
-  if (mode == "pytorch_half_pixel" && p.out == 1)
-    return 0;
-  if (mode == "half_pixel_symmetric") {
-    // The result keeps the centre of the input though `out` was rounded.
-    double adjustment = static_cast<double>(p.out) / p.resized;
-    double offset = in / 2 * (1 - adjustment);
-    return offset + (x + 0.5) / p.scale - 0.5;
-  }
-  return (x + 0.5) / p.scale - 0.5;
-}
-
-static int64_t nearestOf(double x, const std::string &mode) {
-  if (mode == "floor")
-    return static_cast<int64_t>(std::floor(x));
-  if (mode == "ceil")
-    return static_cast<int64_t>(std::ceil(x));
-  double low = std::floor(x);
-  if (x - low == 0.5)
-    return static_cast<int64_t>(mode == "round_prefer_ceil" ? low + 1 : low);
-  return static_cast<int64_t>(std::floor(x + 0.5));
-}
-
-static Val resizeNearest(Operator &op, const Val &x, const AxisPlan &p,
-                         const Modes &m) {
-  if (!op.emit.charge(p.out))
+/// `values` shaped to be broadcast along `axis` of `x`, which has become as
+/// many dimensions as there are `lengths`.
+static Val alongAxis(Operator &op, const Val &x, int64_t axis, Val values,
+                     DimsRef lengths) {
+  if (!values)
     return {};
-  Dims source;
-  for (int64_t i = 0; i < p.out; ++i)
-    source.push_back(std::clamp<int64_t>(
-        nearestOf(sourceOf(p, m.coordinate, i), m.nearest), 0, p.in - 1));
-  return op.emit.gather(x, op.emit.vector(source), p.axis);
+  Dims column(x.rank() - axis - 1, 1);
+  column.insert(column.begin(), lengths.begin(), lengths.end());
+  return op.emit.reshape(values, column);
+}
+
+/// Numbers as a vector of `dtype`.
+static Val vectorOf(Operator &op, DType dtype, llvm::ArrayRef<double> numbers) {
+  auto tensor =
+      HostTensor::create(dtype, {static_cast<int64_t>(numbers.size())});
+  if (!tensor)
+    return op.fail(llvm::toString(tensor.takeError()));
+  for (auto [i, number] : llvm::enumerate(numbers))
+    tensor->setF64(i, number);
+  return op.emit.fromConstant(std::move(*tensor));
 }
 
 /// a * (1 - w) + b * w with a and b the neighbours; x is f32 or f64.
 static Val resizeLinear(Operator &op, const Val &x, const AxisPlan &p,
-                        const Modes &m) {
-  if (!x)
-    return {};
+                        const ResizeModes &m) {
   Dims low, high;
-  if (!op.emit.charge(p.out))
-    return {};
-  auto weights = HostTensor::create(x.dtype, {p.out});
-  if (!weights)
-    return op.fail(llvm::toString(weights.takeError()));
+  std::vector<double> weights;
   for (int64_t i = 0; i < p.out; ++i) {
-    double at = sourceOf(p, m.coordinate, i);
+    double at = isOutside(p, m, i) ? 0 : sourceOf(p, m, i);
     double base = std::floor(at);
-    weights->setF64(i, at - base);
+    weights.push_back(at - base);
     int64_t left = static_cast<int64_t>(base);
     low.push_back(std::clamp<int64_t>(left, 0, p.in - 1));
     high.push_back(std::clamp<int64_t>(left + 1, 0, p.in - 1));
   }
   Emitter &emit = op.emit;
-  Dims column(x.rank() - p.axis, 1);
-  column[0] = p.out;
-  Val w = emit.reshape(emit.fromConstant(std::move(*weights)), column);
+  Val w = alongAxis(op, x, p.axis, vectorOf(op, x.dtype, weights), {p.out});
   if (!w)
     return {};
   Val one = emit.scalar(x.dtype, 1);
@@ -99,18 +59,68 @@ static Val resizeLinear(Operator &op, const Val &x, const AxisPlan &p,
   return emit.add(emit.mul(a, emit.sub(one, w)), emit.mul(b, w));
 }
 
+/// A weighted sum of several neighbours; x is f32 or f64.
+static Val resizeFiltered(Operator &op, const Val &x, const AxisPlan &p,
+                          const ResizeModes &m) {
+  Taps taps = tapsOf(p, m);
+  Emitter &emit = op.emit;
+  Dims shape = x.shape;
+  shape[p.axis] = p.out;
+  shape.insert(shape.begin() + p.axis + 1, taps.count);
+  Val w = alongAxis(op, x, p.axis, vectorOf(op, x.dtype, taps.weights),
+                    {p.out, taps.count});
+  Val near =
+      emit.reshape(emit.gather(x, emit.vector(taps.sources), p.axis), shape);
+  if (!w || !near)
+    return {};
+  return emit.reduce(ReduceKind::sum, emit.mul(near, w), {p.axis + 1});
+}
+
+static Val resizeAxis(Operator &op, const Val &x, const AxisPlan &p,
+                      const ResizeModes &m) {
+  bool nearest = m.mode == "nearest";
+  auto count = nearest ? p.out : checkedMul(p.out, tapCount(p, m));
+  if (!op.requireSupport(count.has_value(), "the filter is too wide") ||
+      !op.emit.charge(*count))
+    return {};
+  if (nearest)
+    return op.emit.gather(x, op.emit.vector(tapsOf(p, m).sources), p.axis);
+  if (m.mode == "linear" && !m.antialias)
+    return resizeLinear(op, x, p, m);
+  return resizeFiltered(op, x, p, m);
+}
+
+/// The extrapolation value where any axis is outside of the input.
+static Val extrapolate(Operator &op, Val x, llvm::ArrayRef<AxisPlan> plans,
+                       const ResizeModes &m) {
+  for (const AxisPlan &p : plans) {
+    std::vector<double> outside;
+    for (int64_t i = 0; i < p.out; ++i)
+      outside.push_back(isOutside(p, m, i));
+    if (!x || !llvm::is_contained(outside, 1))
+      continue;
+    Val mask =
+        alongAxis(op, x, p.axis, vectorOf(op, x.dtype, outside), {p.out});
+    if (!mask)
+      return {};
+    Emitter &emit = op.emit;
+    mask = emit.broadcastTo(emit.cast(mask, DType::Bool), x.shape);
+    x = emit.select(mask, emit.splat(x.dtype, m.extrapolation, x.shape), x);
+  }
+  return x;
+}
+
 /// Applies the plans axis by axis.
 static void resize(Operator &op, Val x, llvm::ArrayRef<AxisPlan> plans,
-                   const Modes &m) {
-  bool linear = m.mode == "linear";
-  if (!op.require(linear || m.mode == "nearest" || m.mode == "cubic",
+                   const ResizeModes &m) {
+  bool nearest = m.mode == "nearest";
+  if (!op.require(nearest || m.mode == "linear" || m.mode == "cubic",
                   "unknown mode " + quoted(m.mode)) ||
-      !op.requireSupport(m.mode != "cubic", "unsupported mode 'cubic'") ||
-      !op.requireSupport(!linear || isFloat(x.dtype),
-                         "linear interpolation of integers is not supported"))
+      !op.requireSupport(nearest || isFloat(x.dtype),
+                         "interpolation of integers is not supported"))
     return;
   DType dtype = x.dtype;
-  if (linear)
+  if (!nearest)
     x = op.emit.widen(x);
   for (const AxisPlan &p : plans) {
     if (!x ||
@@ -118,20 +128,20 @@ static void resize(Operator &op, Val x, llvm::ArrayRef<AxisPlan> plans,
                     "cannot resize axis " + llvm::Twine(p.axis) + " from " +
                         llvm::Twine(p.in) + " to " + llvm::Twine(p.out)))
       return;
-    if (p.in == p.out && (p.scale == 1 || p.in == 0))
+    if (p.in == p.out && (p.in == 0 || (p.scale == 1 && !m.crops())))
       continue;
-    x = linear ? resizeLinear(op, x, p, m) : resizeNearest(op, x, p, m);
+    x = resizeAxis(op, x, p, m);
   }
-  op.out(op.emit.cast(x, dtype));
+  op.out(op.emit.cast(extrapolate(op, x, plans, m), dtype));
 }
 
-/// Scales of a float input that must be known; nothing if it is empty.
-static std::optional<std::vector<double>> constScales(Operator &op,
-                                                      size_t input) {
+/// Numbers of a float input that must be known; nothing if it is empty.
+static std::optional<std::vector<double>>
+constNumbers(Operator &op, size_t input, llvm::StringRef what) {
   Val val = op.in(input);
   if (!val || !op.requireSupport(val.constant && isFloat(val.dtype) &&
                                      val.rank() <= 1 && val.elements() <= 64,
-                                 "the scales must be known at import"))
+                                 "the " + what + " must be known at import"))
     return std::nullopt;
   std::vector<double> out;
   for (int64_t i = 0; i < val.elements(); ++i)
@@ -189,24 +199,44 @@ planSizes(Operator &op, const Val &x, DimsRef axes, DimsRef sizes) {
   return plans;
 }
 
+/// Reads the region of interest: all starts, then all ends.
+static bool readRoi(Operator &op, llvm::MutableArrayRef<AxisPlan> plans) {
+  auto roi = constNumbers(op, 1, "region");
+  if (!roi || !op.require(roi->size() == 2 * plans.size(),
+                          "expected " + llvm::Twine(2 * plans.size()) +
+                              " numbers in the region, found " +
+                              llvm::Twine(roi->size())))
+    return false;
+  for (auto [i, p] : llvm::enumerate(plans)) {
+    p.roiStart = (*roi)[i];
+    p.roiEnd = (*roi)[i + plans.size()];
+    if (!op.require(std::abs(p.roiStart) < 0x1p20 &&
+                        std::abs(p.roiEnd) < 0x1p20,
+                    "expected a region within 2^20 times the input"))
+      return false;
+  }
+  return true;
+}
+
 static void importResize(Operator &op) {
   Val x = op.in(0);
   if (!x)
     return;
   bool old = op.opset < 11; // two inputs, asymmetric
-  Modes m{op.stringAttr("mode", "nearest"),
-          op.stringAttr("coordinate_transformation_mode",
-                        old ? "asymmetric" : "half_pixel"),
-          op.stringAttr("nearest_mode", old ? "floor" : "round_prefer_floor")};
-  op.ignore({"cubic_coeff_a", "extrapolation_value", "exclude_outside"});
+  ResizeModes m{
+      op.stringAttr("mode", "nearest"),
+      op.stringAttr("coordinate_transformation_mode",
+                    old ? "asymmetric" : "half_pixel"),
+      op.stringAttr("nearest_mode", old ? "floor" : "round_prefer_floor"),
+      op.floatAttr("cubic_coeff_a", -0.75F),
+      op.floatAttr("extrapolation_value", 0),
+      op.intAttr("antialias", 0) != 0,
+      op.intAttr("exclude_outside", 0) != 0};
   static constexpr llvm::StringRef kKnown[] = {
-      "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-      "align_corners", "asymmetric"};
+      "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
+      "align_corners", "asymmetric",           "tf_crop_and_resize"};
   if (!op.requireSupport(llvm::is_contained(kKnown, m.coordinate),
-                         "unsupported coordinate mode " +
-                             quoted(m.coordinate)) ||
-      !op.requireSupport(op.intAttr("antialias", 0) == 0,
-                         "antialiasing is not supported"))
+                         "unsupported coordinate mode " + quoted(m.coordinate)))
     return;
   std::optional<Dims> axes = op.intsAttr("axes");
   axes = op.axes(axes ? *axes : countUp(x.rank()), x.rank());
@@ -216,7 +246,7 @@ static void importResize(Operator &op) {
   size_t scalesInput = old ? 1 : 2;
   std::vector<double> scales;
   if (op.hasInput(scalesInput))
-    if (auto given = constScales(op, scalesInput))
+    if (auto given = constNumbers(op, scalesInput, "scales"))
       scales = *given;
   if (op.failed())
     return;
@@ -241,18 +271,20 @@ static void importResize(Operator &op) {
       return;
     plans = *planned;
   }
+  if (m.crops() && !readRoi(op, plans))
+    return;
   resize(op, x, plans, m);
 }
 
 /// The forerunner of Resize: asymmetric, rounding down.
 static void importUpsample(Operator &op) {
   Val x = op.in(0);
-  Modes m{op.stringAttr("mode", "nearest"), "asymmetric", "floor"};
+  ResizeModes m{op.stringAttr("mode", "nearest"), "asymmetric", "floor"};
   std::vector<double> scales;
   if (op.opset < 9) {
     if (auto given = op.floatsAttr("scales"))
       scales.assign(given->begin(), given->end());
-  } else if (auto given = constScales(op, 1)) {
+  } else if (auto given = constNumbers(op, 1, "scales")) {
     scales = *given;
   }
   if (!x || !op.require(scales.size() == x.shape.size(),

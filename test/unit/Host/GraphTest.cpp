@@ -147,6 +147,36 @@ TEST(HostGraph, SoftmaxRegion) {
     }
 }
 
+TEST(HostGraph, RunningSumsInLanes) {
+  // Neighbours in memory follow each other along the sum, so that lanes are
+  // parts of it; they merge in f64, up to the largest f32.
+  int64_t rows = 40, columns = 67;
+  std::string in = typeText(DType::F32, {rows, columns}),
+              out = typeText(DType::F32, {columns, rows});
+  HostTensor x = noise(DType::F32, {rows, columns});
+  std::vector<double> expected(rows * columns);
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (int64_t c = 0; c < columns; ++c)
+      expected[c * rows + r] = sum += x.getF64(r * columns + c);
+  }
+  std::string text = "func.func @f(%a: " + in + ") -> " + out +
+                     " {\n%t = graph.transpose %a [1, 0] : " + in + " -> " +
+                     out +
+                     "\n%s = graph.cumulative sum %t dimension = 0 : " + out +
+                     "\nreturn %s : " + out + "\n}";
+  checkGraph(text, {x}, {expected}, 0x1p-24);
+  // What has no code as one kernel would be two.
+  Graph graph(text);
+  fuseAll(graph.function());
+  auto program =
+      compileForHost(graph.function()->getParentOfType<mlir::ModuleOp>());
+  ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
+  ASSERT_EQ(program->kernels.size(), 1u);
+  EXPECT_NE(program->kernels[0].source.find("extractelement <2 x double>"),
+            std::string::npos);
+}
+
 TEST(HostGraph, CompositesDecompose) {
   std::string type = typeText(DType::F32, {5, 77});
   HostTensor x = noise(DType::F32, {5, 77});

@@ -3,12 +3,14 @@
 //
 // Skipped, with the reason, where NVRTC is not installed.
 //===----------------------------------------------------------------------===//
+#include "NvrtcLibrary.h"
 #include "RuntimeTestUtils.h"
 #include "fusec/Runtime/Cuda/DiskCache.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -161,6 +163,34 @@ TEST_F(NvrtcTest, RefusesAnUnknownOption) {
   NvrtcCompiler odd = compiler(options);
   EXPECT_TRUE(contains(text(odd.compileAll(scaleKernel("k", "2.0f"))),
                        "NVRTC_ERROR_INVALID_OPTION"));
+}
+
+// NVRTC's memory of a text is given back, whether or not it compiles.
+TEST_F(NvrtcTest, ProgramsAreDestroyed) {
+  static int created, destroyed;
+  static decltype(Nvrtc::Impl::createProgram) create;
+  static decltype(Nvrtc::Impl::destroyProgram) destroy;
+  auto &api = const_cast<Nvrtc::Impl &>(nvrtc->get());
+  created = destroyed = 0;
+  create = api.createProgram;
+  destroy = api.destroyProgram;
+  llvm::SaveAndRestore counting(
+      api.createProgram,
+      +[](NvrtcProgram *program, const char *text, const char *name, int count,
+          const char *const *texts, const char *const *names) {
+        ++created;
+        return create(program, text, name, count, texts, names);
+      });
+  llvm::SaveAndRestore also(
+      api.destroyProgram, +[](NvrtcProgram *program) {
+        ++destroyed;
+        return destroy(program);
+      });
+  EXPECT_EQ(text(compileText(*nvrtc, "a.cu", scale("a", "2.0f"), {})), "");
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_NE(text(compileText(*nvrtc, "b.cu", "no text", {})), "");
+  EXPECT_EQ(created, 2);
+  EXPECT_EQ(destroyed, 2);
 }
 
 TEST_F(NvrtcTest, NamesAKernelThatItsTextLacks) {

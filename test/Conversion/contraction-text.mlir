@@ -29,6 +29,17 @@
 // CONV: outer * 288;
 // CONV: gemm{{.*}}(holes, {{.*}}, (i32)900, (i32)288,
 
+// Matrices that lie between the rows of others: outer, k, their strides, the
+// divisor of the number, the count of quotients and both strides.
+// RUN: fusec compile %t/between.mlir --emit=tile --quiet | FileCheck %s --check-prefix=BETWEEN
+// BETWEEN: lhsMatrix = array<i64: 65, 64, 384, 1, 1, 6, 0, 64>
+// BETWEEN-SAME: rhsMatrix = array<i64: 128, 64, 1, 128, 1, 6, 0, 8192>
+
+//--- between.mlir
+func.func @main(%x: tensor<65x6x64xf16>, %w: tensor<6x64x128xf16>) -> tensor<6x65x128xf16> {
+  %y = graph.contract %x, %w batch [1] x [0] contract [2] x [1] : tensor<65x6x64xf16>, tensor<6x64x128xf16> -> tensor<6x65x128xf16>
+  return %y : tensor<6x65x128xf16>
+}
 //--- kinds.mlir
 func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x128xbf16>) -> tensor<512x128xbf16> {
   %y = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x128xbf16> -> tensor<512x128xbf16>

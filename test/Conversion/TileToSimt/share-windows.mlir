@@ -76,3 +76,25 @@ tile.kernel @single(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 
   }
   tile.store %sum, %b[%i] : tensor<32xf32, #one>, memref<?xf32>, tensor<32xindex, #one>
 }
+
+// Two rows are shared, too.
+// CHECK: simt.kernel @pair
+// CHECK: memref<5xf32>
+// CHECK: scf.for %[[W:.*]] = %c0 to %c2
+// CHECK-NOT: simt.load
+// CHECK: simt.store
+tile.kernel @pair(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %i = tile.iota 0 : tensor<128xindex, #l>
+  %zero = arith.constant dense<0.0> : tensor<128xf32, #l>
+  %sum = scf.for %w = %c0 to %c2 step %c1 iter_args(%acc = %zero) -> tensor<128xf32, #l> {
+    %ws = tile.splat %w : index -> tensor<128xindex, #l>
+    %at = arith.addi %i, %ws : tensor<128xindex, #l>
+    %v = tile.load %a[%at] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+    %next = arith.addf %acc, %v : tensor<128xf32, #l>
+    scf.yield %next : tensor<128xf32, #l>
+  }
+  tile.store %sum, %b[%i] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
+}

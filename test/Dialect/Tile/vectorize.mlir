@@ -42,3 +42,27 @@ tile.kernel @from(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) attributes {t
   %v = tile.load %a[%i] mask %m other %z : memref<?xf32>, tensor<128xindex, #l>, tensor<128xi1, #l>, tensor<128xf32, #l> -> tensor<128xf32, #l>
   tile.store %v, %b[%i] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
 }
+
+// A quotient has lost the factors of the divisor: 4n / 4 may be odd, 16n / 4
+// starts a vector.
+// CHECK-LABEL: tile.kernel @quotients
+// CHECK: tile.load %arg0
+// CHECK-NOT: vector
+// CHECK: tile.load %arg1{{.*}} {vector = 4 : i64}
+tile.kernel @quotients(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32>, %n: index) attributes {threads = 32 : i64, readOnly = 2 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64: 32>} {
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %i = tile.iota 0 : tensor<128xindex, #l>
+  %few = arith.muli %n, %c4 : index
+  %odd = arith.divui %few, %c4 : index
+  %odds = tile.splat %odd : index -> tensor<128xindex, #l>
+  %p = arith.addi %i, %odds : tensor<128xindex, #l>
+  %v = tile.load %a[%p] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+  %many = arith.muli %n, %c16 : index
+  %even = arith.divui %many, %c4 : index
+  %evens = tile.splat %even : index -> tensor<128xindex, #l>
+  %q = arith.addi %i, %evens : tensor<128xindex, #l>
+  %w = tile.load %b[%q] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+  %s = arith.addf %v, %w : tensor<128xf32, #l>
+  tile.store %s, %c[%i] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
+}

@@ -164,3 +164,21 @@ TEST(Compile, LongRowInASharedLaunch) {
   })",
       {{0x1p-40, 0x1p-40}});
 }
+
+// Four bits in a byte: what does not fit wraps before it is looked at.
+TEST(Compile, FourBitIntegersWrap) {
+  for (const char *type : {"i4", "ui4"})
+    checkGraph(
+        llvm::formatv(
+            R"(func.func @f(%x: tensor<97x{0}>, %y: tensor<97x{0}>) -> (tensor<97xi32>, tensor<97x{0}>, tensor<97xi1>) {{
+    %a = graph.add %x, %y : tensor<97x{0}>
+    %wide = graph.cast %a : tensor<97x{0}> -> tensor<97xi32>
+    %p = graph.mul %x, %y : tensor<97x{0}>
+    %m = graph.max %p, %a : tensor<97x{0}>
+    %less = graph.compare lt %p, %a : tensor<97x{0}>
+    return %wide, %m, %less : tensor<97xi32>, tensor<97x{0}>, tensor<97xi1>
+  })",
+            type)
+            .str(),
+        {{0, 0}, false, 21});
+}

@@ -98,6 +98,26 @@ TEST_F(PlanTest, ANumberThatDependsOnTheBatchMakesAnotherGraph) {
       << report.reason;
 }
 
+// So does a constant of several values that are others.
+TEST_F(PlanTest, OtherWeightsMakeAnotherGraph) {
+  auto text = [](const char *weights) {
+    return std::string(
+               "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %w = "
+               "graph.constant dense<") +
+           weights +
+           "> : tensor<4xf32>\n  %0 = graph.add %x, %w : tensor<4xf32>\n  "
+           "return %0 : tensor<4xf32>\n}";
+  };
+  driver::FollowReport same, other;
+  programLike(text("[1.0, 2.0, 3.0, 4.0]"), text("[1.0, 2.0, 3.0, 4.0]"),
+              same);
+  EXPECT_EQ(same.reason, "");
+  programLike(text("[1.0, 2.0, 3.0, 4.0]"), text("[1.0, 2.0, 3.0, 5.0]"),
+              other);
+  EXPECT_NE(other.reason.find("another graph"), std::string::npos)
+      << other.reason;
+}
+
 TEST_F(PlanTest, SizesFollow) {
   EXPECT_EQ(
       resized(

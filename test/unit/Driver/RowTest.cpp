@@ -174,3 +174,21 @@ TEST(Row, ReshapedEmptyRows) {
   })",
              {{0, 0}, false, 1});
 }
+
+// Zeros of both signs are equal: the first, or the last, is chosen.
+TEST(Row, ArgMaxOfZeros) {
+  for (const char *type : {"bf16", "f16"})
+    for (const char *kind : {"max", "min"})
+      checkGraph(
+          llvm::formatv(
+              R"(func.func @f(%x: tensor<9x40x{0}>) -> (tensor<9xi32>, tensor<9xi32>) {{
+    %zero = graph.constant dense<0.0> : tensor<9x40x{0}>
+    %z = graph.mul %x, %zero : tensor<9x40x{0}>
+    %0 = graph.arg_reduce {1} %z dimension = 1 : tensor<9x40x{0}> -> tensor<9xi32>
+    %1 = graph.arg_reduce {1} %z dimension = 1 {{selectLast = true} : tensor<9x40x{0}> -> tensor<9xi32>
+    return %0, %1 : tensor<9xi32>, tensor<9xi32>
+  })",
+              type, kind)
+              .str(),
+          {{0, 0}, false, 3});
+}

@@ -115,8 +115,8 @@ RegionEmitter::boundsOf(AffineExpr expr, ValueRange dims) {
   if (binary.getKind() == AffineExprKind::Mul)
     return Interval{std::min(lhs->low * by, lhs->high * by),
                     std::max(lhs->low * by, lhs->high * by)};
-  if (lhs->low < 0 || by <= 0)
-    return std::nullopt;
+  if (lhs->low < 0)
+    return std::nullopt; // exprOf divides by what is above 0
   if (binary.getKind() == AffineExprKind::FloorDiv)
     return Interval{lhs->low / by, lhs->high / by};
   if (binary.getKind() == AffineExprKind::Mod)

@@ -63,6 +63,25 @@ void forEachPoint(ArrayRef<int64_t> sizes,
   }
 }
 
+// Equal sums are one expression, in whichever order they were written.
+TEST_F(IndexingMaps, EqualSumsAreOneExpression) {
+  int64_t sizes[] = {8, 6, 5};
+  SmallVector<AffineExpr> terms{dim(0) * 30, dim(1) * 5,
+                                dim(2),      dim(0).floorDiv(3) * 7,
+                                dim(0) % 3,  constant(4)};
+  SmallVector<unsigned> order{0, 1, 2, 3, 4, 5};
+  AffineExpr first;
+  do {
+    AffineExpr sum = constant(0);
+    for (unsigned i : order)
+      sum = sum + terms[i];
+    AffineExpr simple = simplifyIndex(sum, sizes);
+    if (!first)
+      first = simple;
+    ASSERT_EQ(simple, first);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
 TEST_F(IndexingMaps, ReshapeThereAndBackCancels) {
   SmallVector<SmallVector<int64_t>> shapes{{8, 64}, {512},       {4, 2, 16, 4},
                                            {64, 8}, {1, 512, 1}, {2, 256}};

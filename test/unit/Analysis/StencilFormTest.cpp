@@ -33,12 +33,14 @@ protected:
                                      DenseElementsAttr::get(type, 1.0f));
   }
 
-  /// A window of `edge` in both axes with `pad` on every side.
+  /// A window of `edge` in all axes with `pad` on every side.
   Value window(Value x, int64_t edge, int64_t stride, int64_t pad,
                int64_t dilation = 1) {
-    SmallVector<int64_t> edges(2, edge), strides(2, stride), pads(2, pad),
-        dilations(2, dilation), shape;
-    for (int64_t n : cast<RankedTensorType>(x.getType()).getShape())
+    auto sizes = cast<RankedTensorType>(x.getType()).getShape();
+    SmallVector<int64_t> edges(sizes.size(), edge),
+        strides(sizes.size(), stride), pads(sizes.size(), pad),
+        dilations(sizes.size(), dilation), shape;
+    for (int64_t n : sizes)
       shape.push_back((n + 2 * pad - dilation * (edge - 1) - 1) / stride + 1);
     auto op = graph::WindowReduceOp::create(
         builder, loc, RankedTensorType::get(shape, Float32Type::get(&context)),
@@ -136,6 +138,19 @@ TEST_F(StencilForm, SmallImagesHaveSmallTiles) {
   EXPECT_GT(large[0], 50);
   EXPECT_GT(large[1], 50);
   EXPECT_LT(small[0], 40);
+}
+
+// A window over a buffer slides along its last two axes, or its only one.
+TEST_F(StencilForm, TilesOfWindowsOverBuffers) {
+  RegionVerdict image = analyze(window(input({4096, 4096}), 3, 1, 1));
+  auto tile = *chooseStencilTile(*image, stagedValues(*image));
+  EXPECT_GE(tile[0], 8);
+  EXPECT_GE(tile[1], 32);
+  ops.clear();
+  RegionVerdict line = analyze(window(input({1 << 20}), 3, 1, 1));
+  tile = *chooseStencilTile(*line, stagedValues(*line));
+  ASSERT_EQ(tile.size(), 1u);
+  EXPECT_GE(tile[0], 32);
 }
 
 // A lane holds four columns where the strips of a warp are mostly used; narrow

@@ -74,6 +74,11 @@ TEST_F(InPlaceTest, OtherReadsForbidIt) {
     %0 = graph.cast %a : tensor<64x64xf32> -> tensor<64x64xf16>
     return %0 : tensor<64x64xf16>
   })").aliases.empty());
+  // Operands of a product: other blocks read them, too.
+  EXPECT_TRUE(compile(R"(func.func @f(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+    %0 = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    return %0 : tensor<64x64xf32>
+  })").aliases.empty());
   // A buffer of another size, read where it is written.
   EXPECT_TRUE(compile(R"(func.func @f(%a: tensor<64xf32>) -> tensor<32xf32> {
     %0 = graph.slice %a offsets [0] strides [1] : tensor<64xf32> -> tensor<32xf32>

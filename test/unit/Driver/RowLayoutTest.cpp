@@ -27,26 +27,33 @@ static std::vector<int> holders(tile::LayoutAttr layout,
   return count;
 }
 
+/// Blocks of `warps` whose rows are split.
+static analysis::RowTiling tilingOf(bool across, int64_t lanes, int64_t warps,
+                                    int64_t splits) {
+  analysis::RowTiling tiling;
+  tiling.across = across;
+  tiling.lanes = lanes;
+  tiling.vector = 2;
+  tiling.rowWarps = across || warps == 1 ? 1 : 2;
+  tiling.columnWarps = warps / tiling.rowWarps;
+  tiling.splits = splits;
+  return tiling;
+}
+
 // A part that two threads held would be added twice.
 TEST(RowLayout, EveryPartIsHeldOnce) {
   MLIRContext context;
   context.loadDialect<tile::TileDialect>();
-  for (bool across : {false, true})
+  for (auto [across, lanes] : {std::pair(false, 32), {true, 1}, {true, 4}})
     for (int64_t warps : {1, 4, 8, 32})
-      for (int64_t splits : {2, 31, 40, 128, 129, 300}) {
-        analysis::RowTiling tiling;
-        tiling.across = across;
-        tiling.lanes = across ? 1 : 32;
-        tiling.vector = 2;
-        tiling.columnWarps = across ? warps : warps / 2 + warps % 2;
-        tiling.rowWarps = across || warps == 1 ? 1 : 2;
-        tiling.splits = splits;
-        PartsLayout parts = partsLayoutOf(&context, tiling);
-        EXPECT_GE(parts.parts, splits);
-        EXPECT_EQ(parts.layout.getLaneCount() * parts.layout.getWarpCount(),
-                  tiling.threads());
-        std::vector<int> once(tiling.rows() * parts.parts, 1);
-        EXPECT_EQ(holders(parts.layout, {tiling.rows(), parts.parts}), once)
-            << across << " " << warps << " " << splits;
-      }
+      for (int64_t splits : {2, 31, 40, 128, 129, 300})
+        for (int64_t states : {1, 4}) {
+          analysis::RowTiling tiling = tilingOf(across, lanes, warps, splits);
+          PartsLayout parts = partsLayoutOf(&context, tiling, states);
+          EXPECT_EQ(parts.layout.getLaneCount() * parts.layout.getWarpCount(),
+                    tiling.threads());
+          std::vector<int> once(tiling.rows() * parts.parts, 1);
+          EXPECT_EQ(holders(parts.layout, {tiling.rows(), parts.parts}), once)
+              << across << " " << lanes << " " << warps << " " << splits;
+        }
 }

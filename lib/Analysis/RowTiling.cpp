@@ -476,11 +476,12 @@ RowTiling Chooser::run() {
       return resident;
   }
   bool onePass = isOnePass(form, rescale);
-  if (!onePass || countPasses(form, true) > 1)
+  bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
+  // A second look at what is kept costs less than a state of two, too.
+  if (!onePass || hasPairs || countPasses(form, true) > 1)
     if (auto kept = keepRows({across, vector, rows, columns, access.inputBytes},
                              target))
       return *kept;
-  bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
   if (!hasPairs || !onePass)
     return whole;
   RowTiling online = make(true);

@@ -84,6 +84,15 @@ void RowSchedule::enterColumns(Value start) {
   llvm::append_range(spineFull, kb.split(columnLinear, form.reduced));
 }
 
+bool RowSchedule::enterChunk(const Columns &part, Value start, int64_t i) {
+  if (part.left && part.left <= i * chunk)
+    return false;
+  llvm::SaveAndRestore whole(isWhole,
+                             part.isWhole || part.left >= (i + 1) * chunk);
+  enterColumns(kb.addIndex(start, kb.index(i * chunk)));
+  return true;
+}
+
 /// Values that are uniform along the row are computed once a row.
 Value RowSchedule::lookup(Value value, ValueRange index) {
   Operation *op = value.getDefiningOp();
@@ -292,7 +301,6 @@ void RowSchedule::storeLooped(ArrayRef<Columns> parts) {
 
 void RowSchedule::storeColumns(const Columns &part) {
   OpBuilder::InsertionGuard guard(kb.builder);
-  llvm::SaveAndRestore whole(isWhole, part.isWhole);
   scf::ForOp loop = columnLoop(part.start, part.end, {});
   struct Chunk {
     SmallVector<Value> values, spine;
@@ -300,7 +308,8 @@ void RowSchedule::storeColumns(const Columns &part) {
   };
   SmallVector<Chunk> chunks;
   for (int64_t i = 0; i < tiling.unroll; ++i) {
-    enterColumns(kb.addIndex(loop.getInductionVar(), kb.index(i * chunk)));
+    if (!enterChunk(part, loop.getInductionVar(), i))
+      break;
     chunks.push_back({fullValues(), spineFull, kb.emitter.getMask()});
   }
   for (const Chunk &next : chunks) {

@@ -315,7 +315,6 @@ void RowSchedule::finishAll(ArrayRef<Unit> units, ValueRange states) {
 SmallVector<Value> RowSchedule::walkColumns(ArrayRef<Unit> all,
                                             const Columns &part,
                                             ValueRange inits, bool storesFull) {
-  llvm::SaveAndRestore whole(isWhole, part.isWhole);
   scf::ForOp loop;
   {
     OpBuilder::InsertionGuard guard(kb.builder);
@@ -328,7 +327,8 @@ SmallVector<Value> RowSchedule::walkColumns(ArrayRef<Unit> all,
     SmallVector<Chunk> chunks;
     SmallVector<SmallVector<SmallVector<Value>>> lifted(all.size());
     for (int64_t i = 0; i < tiling.unroll; ++i) {
-      enterColumns(kb.addIndex(loop.getInductionVar(), kb.index(i * chunk)));
+      if (!enterChunk(part, loop.getInductionVar(), i))
+        break;
       for (auto [u, unit] : llvm::enumerate(all))
         lifted[u].push_back(liftUnit(unit));
       chunks.push_back({spineFull, kb.emitter.getMask()});
@@ -357,10 +357,13 @@ SmallVector<Value> RowSchedule::walkColumns(ArrayRef<Unit> all,
 /// All columns: iterations without masks, and the last with them.
 SmallVector<RowSchedule::Columns> RowSchedule::allColumns() {
   int64_t inside = columns / step * step;
-  if (inside == 0 || inside == columns)
-    return {{kb.index(0), paddedColumns(), inside == columns}};
-  return {{kb.index(0), kb.index(inside), true},
-          {kb.index(inside), paddedColumns(), false}};
+  SmallVector<Columns> parts;
+  if (inside)
+    parts.push_back({kb.index(0), kb.index(inside), true});
+  if (inside < columns)
+    parts.push_back(
+        {kb.index(inside), paddedColumns(), false, columns - inside});
+  return parts;
 }
 
 /// The states of `all` over `parts` of the columns, in the row carrier.

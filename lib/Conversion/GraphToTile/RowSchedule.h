@@ -27,10 +27,13 @@ public:
   mlir::LogicalResult run();
 
 protected:
-  /// [start, end), in whole iterations; `isWhole`: no column is past the last.
+  /// [start, end), in whole iterations.
   struct Columns {
     mlir::Value start, end;
+    /// No column is past the last.
     bool isWhole = false;
+    /// Columns from `start` on, where that is one iteration; 0 elsewhere.
+    int64_t left = 0;
   };
 
   // Row.cpp
@@ -38,6 +41,9 @@ protected:
   void boundRows(mlir::Value linear);
   /// Index tiles of the spine for columns from `start` on, in the full carrier.
   void enterColumns(mlir::Value start);
+  /// The columns of chunk `i` of an iteration of `part`, which starts at
+  /// `start`. False if none is there.
+  bool enterChunk(const Columns &part, mlir::Value start, int64_t i);
   mlir::Value lookup(mlir::Value value, mlir::ValueRange index);
   mlir::Value uniformValue(mlir::Value value);
   void reduceLevel(llvm::ArrayRef<const analysis::RegionStage *> stages);

@@ -102,6 +102,31 @@ def layer_norm(rows, columns, type_="f16"):
     return g.out(y, g.op("layer_norm", y, scale, shift, attrs="axis = 1 epsilon = 1.0e-5", wide=True))
 
 
+def norm_backward(rows, columns):
+    """Sums over rows beside sums over columns."""
+    g = Graph()
+    full, row, column = tensor(rows, columns, "f32"), tensor(rows, "f32"), tensor(columns, "f32")
+    x, dy = (g.op("cast", g.argument(tensor(rows, columns, "bf16")), to=full) for _ in range(2))
+    scale = g.op("broadcast", g.argument(column), attrs="[1]", to=full)
+    w = g.op("mul", dy, scale)
+    m = g.op("broadcast", g.op("reduce sum", g.op("mul", x, w), attrs="[1]", to=row), attrs="[0]", to=full)
+    n = g.op("broadcast", g.op("reduce sum", w, attrs="[1]", to=row), attrs="[0]", to=full)
+    dx = g.op("cast", g.op("sub", g.op("sub", w, g.op("mul", x, m)), n), to=tensor(rows, columns, "bf16"))
+    return g.out(dx, g.op("reduce sum", g.op("mul", dy, x), attrs="[0]", to=column),
+                 g.op("reduce sum", dy, attrs="[0]", to=column))
+
+
+def statistics(rows, columns):
+    """Mean and squared distances from it, of columns."""
+    g = Graph()
+    full, column = tensor(rows, columns, "f32"), tensor(columns, "f32")
+    x = g.argument(full)
+    part = g.constant(str(1 / rows), column)
+    mean = g.op("mul", g.op("reduce sum", x, attrs="[0]", to=column), part)
+    d = g.op("sub", x, g.op("broadcast", mean, attrs="[1]", to=full))
+    return g.out(mean, g.op("reduce sum", g.op("mul", d, d), attrs="[0]", to=column))
+
+
 def reduce(kind, rows, columns, axis, type_):
     g = Graph()
     x = g.argument(tensor(rows, columns, type_))
@@ -256,6 +281,8 @@ def families():
         "row-across": ("row", softmax(257, 33, 0)),
         "row-half": ("row", softmax(16, 1024, 1, "f16")),
         "row-norm": ("row", layer_norm(37, 768)),
+        "row-columns": ("row, FUSEC_KERNEL_GRID", norm_backward(1031, 4096)),
+        "row-statistics": ("row, FUSEC_KERNEL_CLUSTER", statistics(20011, 64)),
         "row-arg": ("row", arg_reduce(9, 1025)),
         "split-row": ("row, ticket", reduce("sum", 1, 200003, 1, "f32")),
         "split-columns": ("row, ticket", reduce("max", 8200, 33, 0, "f32")),
@@ -283,7 +310,7 @@ def families():
     all_["wgmma-batch"] = ("contraction, GemmWgmmaConfig", product(72, 128, 64, "f16", batch=3))
     all_["wgmma-epilogue"] = ("contraction, GemmWgmmaConfig", product(200, 136, 264, "f16", after=True))
     all_["wgmma-cluster"] = ("contraction, 1, 2>;", product(2048, 2048, 200, "f16", after=True))
-    all_["wgmma-cluster-odd"] = ("contraction, 1, 2>;", product(1928, 2040, 136, "bf16", rhs=True))
+    all_["wgmma-cluster-odd"] = ("contraction, 1, 2>;", product(1928, 2040, 520, "bf16", rhs=True))
     all_["wgmma-tf32"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32", product(136, 200, 152, "f32", rhs=True, tf32=True))
     all_["wgmma-tf32-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32",
                                   product(1928, 2040, 136, "f32", rhs=True, after=True, tf32=True))
@@ -301,7 +328,8 @@ def families():
     all_["wgmma-tf32-turned"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32",
                                  product(520, 520, 264, "f32", tf32=True))
     all_["wgmma-padded"] = ("contraction, GemmWgmmaConfig", product(1021, 1033, 1027, "bf16"))
-    all_["few-copied"] = ("contraction, GemmFewConfig<GemmKind::F16, 8, 64, 8",
+    all_["wgmma-apart"] = ("contraction, GemmApartConfig", product(2048, 2048, 256, "bf16", after=True))
+    all_["few-copied"] = ("contraction, GemmFewConfig<GemmKind::F16, 8",
                           product(5, 4100, 1000, "f16", rhs=True))
     all_["few-cluster"] = ("contraction, gemm_few", product(13, 520, 4104, "bf16", rhs=True, after=True))
     all_["few-batch"] = ("contraction, gemm_few", product(33, 200, 264, "f16", batch=3, rhs=True))

@@ -34,6 +34,13 @@ static constexpr int64_t kSplitBlocks = 4;
 static constexpr int64_t kSplitThreadBytes = 64;
 static constexpr int64_t kSplitBytes = 64 * 1024;
 static constexpr int64_t kMaxUnroll = 8;
+// Instructions of an element from which on copies run ahead of them, shared
+// memory of a multiprocessor for that (states of reductions are beside it), and
+// what the hardware copies in the background at least, in bytes.
+static constexpr int64_t kMuchWork = 16;
+static constexpr int64_t kRingBytes = 144 * 1024;
+static constexpr int64_t kMostStages = 3;
+static constexpr int64_t kLeastCopy = 4;
 // What the last block should have to combine; larger blocks leave less.
 static constexpr int64_t kPartValues = 16 * 1024;
 // Registers of their threads that hold states.
@@ -107,6 +114,8 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
     auto placed = form.placements.find(op);
     if (!fact || placed == form.placements.end())
       continue;
+    if (!placed->second.isUniform)
+      result.instructions += fact->cost;
     AffineMap at = loops.lookup(op);
     // The first that does not depend on data.
     for (AffineMap read : placed->second.reads)
@@ -282,6 +291,7 @@ private:
   RowTiling acrossWholeRows(int64_t vector);
   void addUnroll(RowTiling &tiling);
   void addSplits(RowTiling &tiling);
+  void addStages(RowTiling &tiling);
   /// Values that an element's states are in one pass: three more than the sum
   /// where squares of distances to the mean come with it.
   int64_t stateCount() const {
@@ -434,6 +444,18 @@ void Chooser::addSplits(RowTiling &tiling) {
   tiling.columnsPerSplit = perBlock * chunk;
 }
 
+/// Where there is much to do between loads, they would wait behind the work.
+void Chooser::addStages(RowTiling &tiling) {
+  bool isMuch = access.instructions >= kMuchWork || !centredSums(form).empty();
+  int64_t bytes = tiling.threads() * tiling.vector * tiling.repeats *
+                  tiling.unroll * access.inputBytes;
+  if (!isMuch || !bytes || tiling.vector * access.elementBytes < kLeastCopy)
+    return;
+  int64_t resident = std::min(kSplitBlocks, kMaxThreads / tiling.threads());
+  int64_t stages = std::min(kMostStages, kRingBytes / (resident * bytes));
+  tiling.stages = stages < 2 ? 0 : stages;
+}
+
 RowTiling Chooser::run() {
   int64_t innerColumns = form.reduced.empty() ? 1 : form.reduced.back();
   int64_t innerRows = form.parallel.empty() ? 1 : form.parallel.back();
@@ -457,6 +479,7 @@ RowTiling Chooser::run() {
       split.columnWarps *= 2;
       addSplits(split);
     }
+    addStages(split);
     split.onePass = true;
     if (split.splits > 1 && split.blocks(rows) > whole.blocks(rows))
       return split;

@@ -1,5 +1,5 @@
 // Mean and squares of few columns in one pass: vectors along the channels, the
-// other lanes along the pixels, one wave of blocks with the registers for it,
+// other lanes along the pixels, copies an iteration ahead, one wave of blocks with the registers for it,
 // and pairs of warps combine. The result is a second kernel.
 // RUN: fusec compile %s --emit=fused | FileCheck %s --check-prefix=FUSED
 // RUN: fusec compile %s --emit=tile | FileCheck %s
@@ -12,6 +12,7 @@
 // CHECK: tile.ticket %{{.*}} of 131
 // CHECK: scf.for
 // TEXT: FUSEC_KERNEL_MIN(k_{{[0-9a-f]+}}, 1024, 1)
+// TEXT: cp_async_wait<0>();
 // TEXT: FUSEC_KERNEL(
 func.func @main(%x: tensor<128x56x56x64xbf16>) -> (tensor<128x56x56x64xbf16>, tensor<64xf32>) {
   %w = graph.cast %x : tensor<128x56x56x64xbf16> -> tensor<128x56x56x64xf32>

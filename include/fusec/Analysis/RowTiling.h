@@ -20,6 +20,8 @@ struct AccessFacts {
   int64_t elementBytes = 4;
   /// Bytes of inputs of full size at one point of the spine.
   int64_t inputBytes = 0;
+  /// Instructions of the ops that are computed at each point.
+  int64_t instructions = 0;
   /// Bytes read or written with consecutive addresses along the last reduced
   /// and along the last parallel spine dim.
   double reducedContiguous = 0, parallelContiguous = 0;
@@ -59,6 +61,9 @@ struct RowTiling {
   int64_t columnsPerSplit = 0;
   /// Chunks of an iteration whose loads are issued together.
   int64_t unroll = 1;
+  /// Iterations that have a place in shared memory, where copies run ahead of
+  /// the work; 0: loads to registers.
+  int64_t stages = 0;
   /// All reductions are made in one pass over the columns, sums of exp(x - max)
   /// by rescaling; rows that are split or walked in chunks.
   bool onePass = false;

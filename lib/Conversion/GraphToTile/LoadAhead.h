@@ -6,6 +6,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <functional>
+
 namespace fusec::graph_to_tile {
 
 /// Moves what is the same in each iteration out of `loop`, loads of the
@@ -27,7 +29,7 @@ struct CopyRing {
   /// Iterations that have a place in shared memory, at least 2.
   int64_t stages;
   /// Whether loads of this buffer are copied.
-  llvm::function_ref<bool(mlir::BlockArgument)> isCopied;
+  std::function<bool(mlir::BlockArgument)> isCopied;
 };
 /// The same for loads of tiles like the ring's carrier, which are copied to
 /// shared memory `stages` - 1 iterations ahead and take no registers meanwhile.

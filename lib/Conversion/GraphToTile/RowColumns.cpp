@@ -409,15 +409,10 @@ LogicalResult ColumnSchedule::run() {
   // When nothing refers to values of the loop's body any more.
   hoistFromLoop(rowLoop);
   // What is one value a row is cheaper carried.
-  auto isMatrix = [&](BlockArgument buffer) {
-    auto type = cast<RankedTensorType>(
-        kb.fusion.getOperand(buffer.getArgNumber()).getType());
-    return type.getNumElements() >= KernelBuilder::product(form.parallel) *
-                                        KernelBuilder::product(form.reduced);
-  };
   if (columnTiling.stages)
     rowLoop = copyAhead(
-        rowLoop, {full, tiling.threads(), columnTiling.stages, isMatrix});
+        rowLoop, {full, tiling.threads(), columnTiling.stages,
+                  [&](BlockArgument buffer) { return isMatrix(buffer); }});
   if (columnTiling.loadsAhead)
     loadAhead(rowLoop);
   return success();

@@ -8,6 +8,7 @@
 // the state (sum, count, mean, squares), which grows element by element and
 // joins as Chan, Golub and LeVeque describe.
 //===----------------------------------------------------------------------===//
+#include "LoadAhead.h"
 #include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -351,7 +352,19 @@ SmallVector<Value> RowSchedule::walkColumns(ArrayRef<Unit> all,
     }
     scf::YieldOp::create(kb.builder, kb.loc, states);
   }
+  if (tiling.stages)
+    loop = copyAhead(loop,
+                     {full, tiling.threads(), tiling.stages,
+                      [&](BlockArgument buffer) { return isMatrix(buffer); }});
   return loop.getResults();
+}
+
+/// Whether a read-only buffer has a value for each element.
+bool RowSchedule::isMatrix(BlockArgument buffer) {
+  auto type = cast<RankedTensorType>(
+      kb.fusion.getOperand(buffer.getArgNumber()).getType());
+  return type.getNumElements() >= KernelBuilder::product(form.parallel) *
+                                      KernelBuilder::product(form.reduced);
 }
 
 /// All columns: iterations without masks, and the last with them.

@@ -118,6 +118,7 @@ protected:
   llvm::SmallVector<mlir::Value> combineParts(mlir::ValueRange lhs,
                                               mlir::ValueRange rhs);
   void finishParts();
+  bool isMatrix(mlir::BlockArgument buffer);
   mlir::LogicalResult runSplit();
   mlir::LogicalResult runOnePass();
 

@@ -271,6 +271,8 @@ namespace {
 struct ContractionBuilder {
   KernelBuilder &kb;
   const ContractionShape &shape;
+  /// What the configuration follows from.
+  const ContractionShape &pattern;
   Value m, n, k;
   /// The loop for few rows takes them along k; that is all they need.
   bool hasFewRows;
@@ -290,8 +292,25 @@ struct ContractionBuilder {
     holes.buildOperand(op, /*isLhs=*/true, hasFewRows);
     holes.buildOperand(op, /*isLhs=*/false);
     if (!isFloat8(kind) || supplyOf(op) != GemmSupply::Computed)
-      holes.buildEpilogue(op);
+      holes.buildEpilogue(op, columnsAtOnce(op, kind));
     return op;
+  }
+
+  /// Results that the epilogue takes at once. Where warpgroups multiply by what
+  /// lies along n, four lanes would have to exchange all they have for 8; for 4
+  /// it is half as much, and lanes still write whole sectors of 16-bit results.
+  int64_t columnsAtOnce(tile::ContractOp op, GemmKind kind) {
+    cuda::GemmOrders orders{op.getLhsOuter(), op.getRhsOuter()};
+    bool areWide = llvm::all_of(kb.form.outputs, [](auto &output) {
+      Type type =
+          cast<RankedTensorType>(output.value.getType()).getElementType();
+      return type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 16;
+    });
+    GemmConfig config = chooseConfig(kb, kind, pattern, supplyOf(op), &orders);
+    return config.loop == cuda::GemmLoop::Warpgroup && op.getRhsOuter() &&
+                   areWide
+               ? 4
+               : 8;
   }
 };
 } // namespace
@@ -348,8 +367,8 @@ static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
   Value n = hasOpenColumns ? kb.mulIndex(kb.extent(2), columnUnit)
                            : kb.index(shape.extent(shape.n));
   Value k = kb.index(shape.extent(shape.k));
-  ContractionBuilder contraction{kb, shape, m,
-                                 n,  k,     isForFewRows(kind, pattern)};
+  ContractionBuilder contraction{
+      kb, shape, pattern, m, n, k, isForFewRows(kind, pattern)};
   tile::ContractOp op = contraction.build(narrow.value_or(kind));
   if (narrow && supplyOf(op) == GemmSupply::Computed) {
     op.erase();

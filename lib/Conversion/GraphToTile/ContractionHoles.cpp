@@ -369,10 +369,9 @@ Value HoleBuilder::finish(ElementBuilder &eb, graph::ReductionOpInterface hero,
   return hero.buildFinish(eb, sum, 0);
 }
 
-void HoleBuilder::buildEpilogue(tile::ContractOp op) {
+void HoleBuilder::buildEpilogue(tile::ContractOp op, int64_t columns) {
   OpBuilder::InsertionGuard guard(kb.builder);
-  constexpr int64_t kColumns = 8;
-  RankedTensorType carrier = registers(kColumns);
+  RankedTensorType carrier = registers(columns);
   Block &block = op.getEpilogue().emplaceBlock();
   for (int i = 0; i < 3; ++i)
     block.addArgument(kb.builder.getIndexType(), kb.loc);
@@ -391,7 +390,7 @@ void HoleBuilder::buildEpilogue(tile::ContractOp op) {
   int64_t divisor =
       shape.isOpen(shape.n) ? shape.unit(shape.n) : shape.extent(shape.n);
   Value mask;
-  if (divisor % kColumns)
+  if (divisor % columns)
     mask = kb.below(carrier, column, n);
   emitter.setMask(mask);
   SmallVector<Value> spine =

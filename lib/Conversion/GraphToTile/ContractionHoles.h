@@ -23,7 +23,8 @@ public:
   /// Builds the hole of A or B of `op` and sets its attributes and base. With
   /// `alongK` it is not built along the outer dimension.
   void buildOperand(tile::ContractOp op, bool isLhs, bool alongK = false);
-  void buildEpilogue(tile::ContractOp op);
+  /// `columns` of a row at once: 8 or 4.
+  void buildEpilogue(tile::ContractOp op, int64_t columns);
 
   /// How B's hole reads in pieces of `span` elements along k.
   struct Stream {

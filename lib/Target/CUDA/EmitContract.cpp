@@ -322,12 +322,15 @@ static bool canMask(Block &hole) {
 
 LogicalResult HoleWriter::writeEpilogue(Block &hole) {
   bool masks = config.loop == GemmLoop::Warpgroup && canMask(hole);
+  int64_t columns =
+      cast<MemRefType>(hole.getArgument(3).getType()).getNumElements();
   if (config.loop == GemmLoop::Warpgroup)
-    os << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
+    os << "  static constexpr i32 kColumns = " << columns << ";\n"
+       << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
        << ";\n";
   os << "  FUSEC_METHOD void epilogue(i32 b, i32 m, i32 n, const "
-     << (isInteger(config.kind) ? "i32" : "f32")
-     << " (&acc)[8], i32 valid) const {\n";
+     << (isInteger(config.kind) ? "i32" : "f32") << " (&acc)[" << columns
+     << "], i32 valid) const {\n";
   Emitter emitter = function();
   static const char *const kNames[] = {"b", "m", "n"};
   for (unsigned i = 0; i < 3; ++i)

@@ -115,6 +115,9 @@ std::string KernelCase::text() const {
 
 constexpr Side tensorK = {Access::Tensor, Order::AlongK, 8};
 constexpr Side tensorOuter = {Access::Tensor, Order::AlongOuter, 8};
+/// The epilogue takes 4 columns at once.
+constexpr Side tensorOuter4 = {Access::Tensor, Order::AlongOuter, 4};
+constexpr Side tensorK4 = {Access::Tensor, Order::AlongK, 4};
 /// In the order of accumulators: one batch of any number of blocks of 32, or
 /// so many in each.
 constexpr Side tensorEights(int blocks = 0) {
@@ -175,6 +178,10 @@ const KernelCase kCases[] = {
      tensorEights(3), 1, 1},
     {"apart_eights", "BF16", DType::BF16, 128, 192, 64, 8, 1, 3, 8, tensorK,
      tensorEights(4), 1, 2, false, 3},
+    {"wg_fours", "F16", DType::F16, 128, 128, 64, 8, 1, 3, 8, tensorK,
+     tensorOuter4, 1, 2},
+    {"wg_k_fours", "BF16", DType::BF16, 64, 64, 64, 4, 1, 3, 8, tensorK,
+     tensorK4, 1, 1},
     // Two warpgroups that each have half of the columns.
     {"apart_kk", "F16", DType::F16, 128, 256, 64, 8, 1, 4, 8, tensorK, tensorK,
      1, 2, false, 3},

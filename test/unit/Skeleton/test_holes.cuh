@@ -73,6 +73,9 @@ struct TestOperands {
 #ifdef FUSEC_SM90
   static constexpr bool kPrefetches = false;
   static constexpr bool kMasks = false;
+  /// Tensor ones of B of Vector 4: what the epilogue takes.
+  static constexpr i32 kColumns =
+      B::kAccess == GemmAccess::Tensor && B::kVector == 4 ? 4 : 8;
   using BoxA = GemmBox<A::kOrder, 1, false, true>;
   using BoxB = GemmBox<B::kOrder, 1, false, true, 0, B::kBlocks>;
 #endif
@@ -124,24 +127,25 @@ struct TestHoles : TestOperands<T, A, B> {
   f32 *copy;        // [batch, m, n]: x * scale
   i32 m, n;
 
-  FUSEC_METHOD void epilogue(i32 batch, i32 row, i32 column, const f32 (&v)[8],
-                             i32 valid) const {
+  template <i32 Columns>
+  FUSEC_METHOD void epilogue(i32 batch, i32 row, i32 column,
+                             const f32 (&v)[Columns], i32 valid) const {
     i64 at = (i64(batch) * m + row) * n + column;
     f32 factor = ld1(scale, row);
-    T result[8];
-    f32 scaled[8];
+    T result[Columns];
+    f32 scaled[Columns];
     FUSEC_UNROLL
-    for (i32 i = 0; i < 8; ++i) {
+    for (i32 i = 0; i < Columns; ++i) {
       f32 x = v[i] + ldm1(bias, column + i, i < valid, 0.0f);
       result[i] = from_f32<T>(0.5f * x * (1.0f + m_erf(x * 0.70710678f)));
       scaled[i] = v[i] * factor;
     }
-    if (valid == 8 && n % 8 == 0) {
-      st<8>(out, at, result, 0);
-      st<8>(copy, at, scaled, 0);
+    if (valid == Columns && n % Columns == 0) {
+      st<Columns>(out, at, result, 0);
+      st<Columns>(copy, at, scaled, 0);
     } else {
       FUSEC_UNROLL
-      for (i32 i = 0; i < 8; ++i) {
+      for (i32 i = 0; i < Columns; ++i) {
         stm1(out, at + i, result[i], i < valid);
         stm1(copy, at + i, scaled[i], i < valid);
       }

@@ -202,8 +202,13 @@ LogicalResult ContractOp::verify() {
 int64_t ContractOp::getDivisor(BlockArgument argument) {
   unsigned position = argument.getArgNumber();
   Region *hole = argument.getOwner()->getParent();
+  // Groups of as many columns as the hole takes.
   if (hole == &getEpilogue())
-    return position == 2 ? 8 : 1;
+    return position == 2
+               ? getLayout(cast<RankedTensorType>(
+                               getEpilogue().getArgument(3).getType()))
+                     .getRegisterCount()
+               : 1;
   bool isLhs = hole == &getLhs();
   bool isOuter = isLhs ? getLhsOuter() : getRhsOuter();
   if (position != (isOuter ? 1u : 2u))

@@ -328,12 +328,12 @@ struct GemmDescriptor {
   }
 };
 
-/// Lanes of a quad exchange pairs of columns: of four blocks of 8 each had 2 of
-/// every one, and then has the 8 of one.
-template <class Sum>
+/// Lanes of a quad exchange pairs of columns. Of four blocks of 8 each had 2 of
+/// every one, and then has 4 of each second one, or with `All` the 8 of one.
+template <bool All, class Sum>
 FUSEC_DEVICE void gemmExchange(Sum (&v)[8], i32 quad) {
   FUSEC_UNROLL
-  for (i32 s = 1; s <= 2; s *= 2)
+  for (i32 s = 1; s <= (All ? 2 : 1); s *= 2)
     FUSEC_UNROLL
   for (i32 j = 0; j < 4; ++j)
     if ((j & s) == 0)
@@ -348,19 +348,43 @@ FUSEC_DEVICE void gemmExchange(Sum (&v)[8], i32 quad) {
   }
 }
 
-/// Hands the accumulators to the epilogue hole. Of a block of 8 columns a lane
-/// has 2 (of rows l / 4 and l / 4 + 8); four lanes exchange four blocks, unless
-/// B came in the order that makes it unnecessary.
+/// Calls the epilogue hole for the columns that a lane has of 32: 8 at once, or
+/// 4, where two lanes have the halves of 8. `fits`: tiles end where columns do.
+template <class Holes, class Sum>
+FUSEC_DEVICE void gemmFinish(const Holes &holes, const Sum (&v)[8], i32 batch,
+                             i32 row, i32 column, i32 n, bool fits) {
+  constexpr i32 kColumns = Holes::kColumns;
+  i32 quad = lane() & 3;
+  FUSEC_UNROLL
+  for (i32 part = 0; part < 8 / kColumns; ++part) {
+    Sum some[kColumns];
+    FUSEC_UNROLL
+    for (i32 i = 0; i < kColumns; ++i)
+      some[i] = v[kColumns * part + i];
+    i32 at = column + (kColumns == 8 || Holes::BoxB::kEights
+                           ? 8 * quad + kColumns * part
+                           : 16 * part + 8 * (quad & 1) + 4 * (quad >> 1));
+    i32 left = n - at;
+    i32 valid = fits || left > kColumns ? kColumns : left;
+    if constexpr (Holes::kMasks)
+      holes.epilogue(batch, row,
+                     fits || left > 0 ? at : (n - 1) / kColumns * kColumns, some,
+                     valid);
+    else if (fits || left > 0)
+      holes.epilogue(batch, row, at, some, valid);
+  }
+}
+
+/// Hands the accumulators to the epilogue hole: of a block of 8 columns a lane
+/// has 2 (of rows l / 4 and l / 4 + 8). Four lanes exchange four blocks, two do
+/// so where the hole takes 4 columns, and none if B came in the order that
+/// makes it unnecessary. No branches between chunks, so that what one reads is
+/// under way while another one is computed.
 template <class Config, class Holes, class Sum, i32 R>
 FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n) {
-  i32 quad = lane() & 3;
-  i32 column = tile.n0 + 8 * quad;
-  // No branches between chunks, so that what one reads is under way while
-  // another one is computed.
   FUSEC_UNROLL
   for (i32 half = 0; half < 2; ++half) {
-    i32 place = row + 8 * half;
     Sum v[R / 16][8];
     FUSEC_UNROLL
     for (i32 c = 0; c < R / 16; ++c) {
@@ -370,22 +394,14 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
         v[c][2 * j + 1] = acc[16 * c + 4 * j + 2 * half + 1];
       }
       if constexpr (!Holes::BoxB::kEights)
-        gemmExchange(v[c], quad);
+        gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
     }
-    if (place >= m)
+    if (row + 8 * half >= m)
       continue;
     FUSEC_UNROLL
-    for (i32 c = 0; c < R / 16; ++c) {
-      i32 at = column + 32 * c;
-      i32 left = n - at;
-      bool isInside = n % (2 * R) == 0 || left > 0;
-      i32 valid = n % (2 * R) == 0 || left > 8 ? 8 : left;
-      if constexpr (Holes::kMasks)
-        holes.epilogue(tile.batch, place, isInside ? at : (n - 1) / 8 * 8, v[c],
-                       valid);
-      else if (isInside)
-        holes.epilogue(tile.batch, place, at, v[c], valid);
-    }
+    for (i32 c = 0; c < R / 16; ++c)
+      gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c,
+                 n, n % (2 * R) == 0);
   }
 }
 

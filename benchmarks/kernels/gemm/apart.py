@@ -13,7 +13,7 @@ import sys
 
 TOGETHER, APART = "2,256,4,8,1,2,0", "apart,256,6,4,8,2,0"
 # Variants of the text: nothing is stored; the second warpgroup is not delayed.
-NO_EPILOGUE = "if (row + 8 * half >= m)=>if (row + 8 * half >= m || v[0][0] != 12345)"
+NO_EPILOGUE = "row < m ? valid : 0=>row < m && some[0] == 12345 ? valid : 0"
 NO_LAG = "if (half == 1 && work.total()=>if (half == 2 && work.total()"
 BOTH = [TOGETHER, APART, "apart,256,4,4,8,2,0"]
 TURNED = [TOGETHER, TOGETHER + ",eights", APART, APART + ",eights"]

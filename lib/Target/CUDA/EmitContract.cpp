@@ -306,44 +306,6 @@ LogicalResult HoleWriter::writeOperand(char side, Region &hole, Value base,
               : writeValues(side, hole.front(), split, vector);
 }
 
-/// Whether the epilogue hole does nothing beside stores that a condition can
-/// stand before.
-static bool canMask(Block &hole) {
-  auto result = hole.walk([](Operation *op) {
-    if (isa<simt::LoadOp, simt::StoreOp, memref::AllocaOp, memref::LoadOp,
-            memref::StoreOp, scf::ForOp, scf::IfOp, scf::YieldOp,
-            simt::YieldOp>(op) ||
-        isPure(op))
-      return WalkResult::advance();
-    return WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
-}
-
-LogicalResult HoleWriter::writeEpilogue(Block &hole) {
-  bool masks = config.loop == GemmLoop::Warpgroup && canMask(hole);
-  int64_t columns =
-      cast<MemRefType>(hole.getArgument(3).getType()).getNumElements();
-  if (config.loop == GemmLoop::Warpgroup)
-    os << "  static constexpr i32 kColumns = " << columns << ";\n"
-       << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
-       << ";\n";
-  os << "  FUSEC_METHOD void epilogue(i32 b, i32 m, i32 n, const "
-     << (isInteger(config.kind) ? "i32" : "f32") << " (&acc)[" << columns
-     << "], i32 valid) const {\n";
-  Emitter emitter = function();
-  static const char *const kNames[] = {"b", "m", "n"};
-  for (unsigned i = 0; i < 3; ++i)
-    bind(emitter, hole.getArgument(i), kNames[i]);
-  emitter.setText(hole.getArgument(3), "acc");
-  if (masks)
-    emitter.storeCondition = "valid > 0";
-  if (failed(emitter.emitBlock(hole)))
-    return failure();
-  os << "  }\n";
-  return success();
-}
-
 namespace {
 /// The arithmetic before an address of the epilogue hole.
 class Address {
@@ -386,6 +348,65 @@ bool Address::add(Value value) {
     return false;
   ops.insert(op);
   return true;
+}
+
+/// Whether the epilogue hole does nothing beside stores that a condition can
+/// stand before, and reads nothing that may be the place of another result.
+static bool canMask(Block &hole) {
+  auto result = hole.walk([&](Operation *op) {
+    if (auto load = dyn_cast<simt::LoadOp>(op)) {
+      Address address(hole);
+      if (!address.add(load.getOffset()) ||
+          (address.dependsOn(1) && address.dependsOn(2)))
+        return WalkResult::interrupt();
+      return WalkResult::advance();
+    }
+    if (isa<simt::StoreOp, memref::AllocaOp, memref::LoadOp, memref::StoreOp,
+            scf::ForOp, scf::IfOp, scf::YieldOp, simt::YieldOp>(op) ||
+        isPure(op))
+      return WalkResult::advance();
+    return WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+/// Bytes that a call of the epilogue hole for `columns` results reads.
+static int64_t bytesRead(Block &hole, int64_t columns) {
+  int64_t bytes = 0;
+  hole.walk([&](simt::LoadOp load) {
+    Address address(hole);
+    bool isOne = address.add(load.getOffset()) && !address.dependsOn(2);
+    auto type = cast<MemRefType>(load.getBuffer().getType());
+    bytes += llvm::divideCeil(type.getElementTypeBitWidth(), 8) *
+             (isOne ? 1 : columns);
+  });
+  return bytes;
+}
+
+LogicalResult HoleWriter::writeEpilogue(Block &hole) {
+  bool masks = config.loop == GemmLoop::Warpgroup && canMask(hole);
+  int64_t columns =
+      cast<MemRefType>(hole.getArgument(3).getType()).getNumElements();
+  if (config.loop == GemmLoop::Warpgroup)
+    os << "  static constexpr i32 kColumns = " << columns << ";\n"
+       << "  static constexpr i32 kReadBytes = " << bytesRead(hole, columns)
+       << ";\n"
+       << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
+       << ";\n";
+  os << "  FUSEC_METHOD void epilogue(i32 b, i32 m, i32 n, const "
+     << (isInteger(config.kind) ? "i32" : "f32") << " (&acc)[" << columns
+     << "], i32 valid) const {\n";
+  Emitter emitter = function();
+  static const char *const kNames[] = {"b", "m", "n"};
+  for (unsigned i = 0; i < 3; ++i)
+    bind(emitter, hole.getArgument(i), kNames[i]);
+  emitter.setText(hole.getArgument(3), "acc");
+  if (masks)
+    emitter.storeCondition = "valid > 0";
+  if (failed(emitter.emitBlock(hole)))
+    return failure();
+  os << "  }\n";
+  return success();
 }
 
 /// A function that asks for what the epilogue reads at 32 columns of a row, so

@@ -73,6 +73,7 @@ struct TestOperands {
 #ifdef FUSEC_SM90
   static constexpr bool kPrefetches = false;
   static constexpr bool kMasks = false;
+  static constexpr i32 kReadBytes = 0;
   /// Tensor ones of B of Vector 4: what the epilogue takes.
   static constexpr i32 kColumns =
       B::kAccess == GemmAccess::Tensor && B::kVector == 4 ? 4 : 8;

@@ -352,7 +352,7 @@ FUSEC_DEVICE void gemmExchange(Sum (&v)[8], i32 quad) {
 /// 4, where two lanes have the halves of 8. `fits`: tiles end where columns do.
 template <class Holes, class Sum>
 FUSEC_DEVICE void gemmFinish(const Holes &holes, const Sum (&v)[8], i32 batch,
-                             i32 row, i32 column, i32 n, bool fits) {
+                             i32 row, i32 column, i32 m, i32 n, bool fits) {
   constexpr i32 kColumns = Holes::kColumns;
   i32 quad = lane() & 3;
   FUSEC_UNROLL
@@ -367,9 +367,9 @@ FUSEC_DEVICE void gemmFinish(const Holes &holes, const Sum (&v)[8], i32 batch,
     i32 left = n - at;
     i32 valid = fits || left > kColumns ? kColumns : left;
     if constexpr (Holes::kMasks)
-      holes.epilogue(batch, row,
+      holes.epilogue(batch, row < m ? row : m - 1,
                      fits || left > 0 ? at : (n - 1) / kColumns * kColumns, some,
-                     valid);
+                     row < m ? valid : 0);
     else if (fits || left > 0)
       holes.epilogue(batch, row, at, some, valid);
   }
@@ -383,6 +383,9 @@ FUSEC_DEVICE void gemmFinish(const Holes &holes, const Sum (&v)[8], i32 batch,
 template <class Config, class Holes, class Sum, i32 R>
 FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n) {
+  // A branch keeps apart what rows read if all of it would not fit registers.
+  constexpr i32 kReads = R / 2 / Holes::kColumns * Holes::kReadBytes;
+  constexpr bool kAtOnce = Holes::kMasks && kReads <= 224;
   FUSEC_UNROLL
   for (i32 half = 0; half < 2; ++half) {
     Sum v[R / 16][8];
@@ -396,11 +399,11 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
       if constexpr (!Holes::BoxB::kEights)
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
     }
-    if (row + 8 * half >= m)
+    if (!kAtOnce && row + 8 * half >= m)
       continue;
     FUSEC_UNROLL
     for (i32 c = 0; c < R / 16; ++c)
-      gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c,
+      gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c, m,
                  n, n % (2 * R) == 0);
   }
 }

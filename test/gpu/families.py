@@ -309,7 +309,7 @@ def families():
                     "contraction, GemmWgmmaConfig", product(136, 200, 152, type_, lhs=lhs, rhs=rhs))
     all_["wgmma-batch"] = ("contraction, GemmWgmmaConfig", product(72, 128, 64, "f16", batch=3))
     all_["wgmma-epilogue"] = ("contraction, GemmWgmmaConfig", product(200, 136, 264, "f16", after=True))
-    all_["wgmma-cluster"] = ("contraction, 1, 2>;", product(2048, 2048, 200, "f16", after=True))
+    all_["wgmma-cluster"] = ("contraction, 1, 2>;", product(2048, 2048, 520, "f16", after=True))
     all_["wgmma-cluster-odd"] = ("contraction, 1, 2>;", product(1928, 2040, 520, "bf16", rhs=True))
     all_["wgmma-tf32"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32", product(136, 200, 152, "f32", rhs=True, tf32=True))
     all_["wgmma-tf32-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32",

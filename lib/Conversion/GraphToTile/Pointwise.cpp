@@ -124,6 +124,18 @@ static bool isLongArithmetic(analysis::FactTable &facts,
   return cost >= kLong;
 }
 
+/// Whether something is computed from values that many elements share.
+static bool computesShared(analysis::FactTable &facts,
+                           const analysis::RegionForm &form, int64_t total) {
+  constexpr int64_t kWorth = 4; // instructions; less is not worth two texts
+  return llvm::any_of(form.ops, [&](Operation *op) {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    const analysis::OpFacts *fact = facts.get(op);
+    return fact && fact->cost >= kWorth && type.hasStaticShape() &&
+           type.getNumElements() * 2 < total;
+  });
+}
+
 FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   const analysis::RegionForm &form = kb.form;
   bool hasLoops = llvm::any_of(form.ops, [](Operation *op) {
@@ -219,9 +231,12 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
       }
     }
   };
-  // A mask that divides vectors makes single elements of them: only in the
-  // last block.
-  if (vector <= unit || shared) {
+  // A mask that divides vectors makes single elements of them, and one that
+  // differs from vector to vector keeps what they share apart: only in the last
+  // block.
+  bool isShared =
+      repeats > 1 && computesShared(facts, kb.pattern, plannedTotal);
+  if ((vector <= unit && !isShared) || shared) {
     emit(/*isMasked=*/true);
     return kb.kernel;
   }

@@ -20,8 +20,9 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 using tile::Digit;
 
-// Columns that a block finishes at a time: a lane each.
-static constexpr int64_t kSlice = 32;
+// Columns of a lane that a block finishes at a time: so many that every block
+// finishes once, but not more than this.
+static constexpr int64_t kMostOfLane = 4;
 // States of a column that a thread combines at a time.
 static constexpr uint64_t kMostParts = 12;
 
@@ -55,6 +56,13 @@ private:
   void finishColumns();
   SmallVector<Value> loadStates(Value part, Value column, Value mask,
                                 ValueRange identity);
+  /// Columns that a block finishes at a time.
+  int64_t sliceColumns() const {
+    uint64_t once = 32 * columnTiling.mostBlocks(kb.options.target);
+    return 32 * std::min<int64_t>(
+                    kMostOfLane,
+                    llvm::PowerOf2Ceil(llvm::divideCeil(columns, once)));
+  }
   void finishSlice(Value slice);
   void storeColumns(RankedTensorType carrier, Value column, Value mask);
   Value gridSize() {
@@ -327,14 +335,19 @@ void ColumnSchedule::finishSlice(Value slice) {
   int64_t warps = tiling.threads() / 32;
   uint64_t each = llvm::divideCeil(columnTiling.mostBlocks(kb.options.target),
                                    uint64_t(warps));
-  int64_t parts = llvm::divideCeil(each, llvm::divideCeil(each, kMostParts));
+  int64_t width = sliceColumns() / 32;
+  int64_t parts = llvm::divideCeil(
+      each, llvm::divideCeil(each, kMostParts / uint64_t(width)));
+  SmallVector<Digit> registers = {Digit{parts, warps, 0}};
+  if (width > 1)
+    registers.insert(registers.begin(), Digit{width, 1, 1});
   auto partsLayout =
-      tile::LayoutAttr::get(kb.builder.getContext(), {Digit{parts, warps, 0}},
-                            {Digit{32, 1, 1}}, {Digit{warps, 1, 0}});
+      tile::LayoutAttr::get(kb.builder.getContext(), registers,
+                            {Digit{32, width, 1}}, {Digit{warps, 1, 0}});
   RankedTensorType carrier =
-      kb.carrierType({warps * parts, kSlice}, partsLayout);
+      kb.carrierType({warps * parts, sliceColumns()}, partsLayout);
   kb.emitter.setCarrier(carrier);
-  Value start = kb.mulIndex(slice, kSlice);
+  Value start = kb.mulIndex(slice, sliceColumns());
   Value column = kb.axisTile(carrier, 1, start);
   Value isColumn = kb.below(carrier, column, kb.index(columns));
   SmallVector<Value> identity = identitiesOf(columnStages());
@@ -354,7 +367,8 @@ void ColumnSchedule::finishSlice(Value slice) {
         kb.builder, kb.loc,
         combine(columnStages(), loop.getRegionIterArgs(), loaded));
   }
-  RankedTensorType one = kb.carrierType({1, kSlice}, partsLayout.reduced({0}));
+  RankedTensorType one =
+      kb.carrierType({1, sliceColumns()}, partsLayout.reduced({0}));
   SmallVector<Value> states = reduce(columnStages(), loop.getResults(), one, 0);
   kb.emitter.setCarrier(one);
   ValueRange rest = states;
@@ -390,7 +404,7 @@ void ColumnSchedule::storeColumns(RankedTensorType carrier, Value column,
 }
 
 void ColumnSchedule::finishColumns() {
-  uint64_t slices = llvm::divideCeil(columns, uint64_t(kSlice));
+  uint64_t slices = llvm::divideCeil(columns, uint64_t(sliceColumns()));
   auto loop = scf::ForOp::create(kb.builder, kb.loc, kb.blockId(0),
                                  kb.index(slices), gridSize(), ValueRange());
   OpBuilder::InsertionGuard guard(kb.builder);

@@ -49,7 +49,9 @@ double estimate(const GemmConfig &config, int64_t m, int64_t n, int64_t k,
                           perSM * ofBlock / kPerSM,
                           2e-6 * double(config.tileM) * rowTiles *
                               double(n * k * batch) / kProducts});
-  return time + kFixed + kWarp * double(config.warpsK) +
+  // Many rows take the room of a long ring from few warps.
+  double warps = double(config.tileM <= 16 ? config.warpsK : 8);
+  return time + kFixed + kWarp * warps +
          kRound * (std::ceil(blocks / slots) - 1) +
          (config.cluster > 1 ? kMeeting : 0);
 }

@@ -372,27 +372,28 @@ FUSEC_DEVICE void gemmFewEpilogue(const Holes &holes, Shared staged,
 }
 
 /// The part of a warp in k, and the steps that it has. Tiles start at different
-/// steps: all of them would wait for the same lines of A otherwise.
+/// steps, as all of them would wait for the same lines of A otherwise; but not
+/// where A is short and B streams, of which they have few. The warps of a CTA
+/// read neighbouring pieces of B at any time.
 template <class Config>
 struct GemmFewSteps {
   static constexpr i32 kParts = Config::kWarpsK * Config::kCluster;
   i32 part;
   i32 count;
-  i32 all;
   i32 start;
   FUSEC_METHOD void begin(i32 rank, i32 k) {
-    all = (k + Config::kTileK - 1) / Config::kTileK;
+    i32 steps = (k + Config::kTileK - 1) / Config::kTileK;
     part = rank * Config::kWarpsK + warp();
-    count = all > part ? (all - part + kParts - 1) / kParts : 0;
-    start = all > 0 ? cta_x() / Config::kCluster % all : 0;
+    count = steps > part ? (steps - part + kParts - 1) / kParts : 0;
+    bool isTurned = !Config::kStreams || Config::kTileM > 8;
+    start = isTurned && count > 0 ? cta_x() / Config::kCluster % count : 0;
   }
   /// The first k of a step; past k's end behind the last one.
   FUSEC_METHOD i32 at(i32 step) const {
-    i32 number = part + step * kParts;
-    i32 turned = number + start;
-    if (number < all)
-      number = turned < all ? turned : turned - all;
-    return number * Config::kTileK;
+    i32 turned = step + start;
+    if (step < count && turned >= count)
+      turned -= count;
+    return (part + (step < count ? turned : step) * kParts) * Config::kTileK;
   }
 };
 

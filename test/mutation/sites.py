@@ -153,7 +153,8 @@ class Mutator:
 
     def _add(self, cursor, kind, text, wrap):
         span = self._range(cursor)
-        if not span:
+        # The operand of a call at the end of a chain is the chain.
+        if not span or self._source(cursor).split() == text.split():
             return None
         site = Site(*span, kind, text, wrap, self.function)
         self.sites.append(site)

@@ -87,6 +87,15 @@ static Val stackAt(Operator &op, llvm::ArrayRef<Val> parts, int64_t axis) {
   return op.emit.concat(rows, axis);
 }
 
+/// What stacking nothing like `part` gives.
+static Val stackNone(Operator &op, const Val &part, int64_t axis) {
+  if (!part)
+    return {};
+  Dims shape = part.shape;
+  shape.insert(shape.begin() + axis, 0);
+  return op.emit.splat(part.dtype, 0, shape);
+}
+
 //===----------------------------------------------------------------------===//
 // Loop
 //===----------------------------------------------------------------------===//
@@ -136,13 +145,20 @@ static void importLoop(Operator &op) {
   }
   for (size_t i = 0; i < carried; ++i)
     op.out(i, values[i]);
-  for (size_t i = 0; i < stacks; ++i) {
-    if (op.hasOutput(carried + i) &&
-        !op.requireSupport(!rows[i].empty(),
-                           "a stacked output without iterations"))
-      return;
-    op.out(carried + i, stackAt(op, rows[i], 0));
+  if (stacks == 0 || op.failed())
+    return;
+  if (!rows[0].empty()) {
+    for (size_t i = 0; i < stacks; ++i)
+      op.out(carried + i, stackAt(op, rows[i], 0));
+    return;
   }
+  // No iteration: the body says of what type its rows would be.
+  llvm::SmallVector<Val> inputs = {emit.scalarInt(DType::I64, 0), active};
+  inputs.append(values);
+  llvm::SmallVector<Val> outputs =
+      runBody(op, body, inputs, 1 + carried + stacks);
+  for (size_t i = 0; i < stacks && !outputs.empty(); ++i)
+    op.out(carried + i, stackNone(op, outputs[1 + carried + i], 0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,12 +230,25 @@ static void importScan(Operator &op) {
     trips = val.shape[*axis];
     inputs.push_back(val);
   }
-  if (!op.requireSupport(trips > 0 && trips <= kMaxTrips,
-                         "expected 1 to " + llvm::Twine(kMaxTrips) +
+  if (!op.requireSupport(trips <= kMaxTrips,
+                         "expected at most " + llvm::Twine(kMaxTrips) +
                              " iterations, found " + llvm::Twine(trips)))
     return;
   llvm::SmallVector<llvm::SmallVector<Val>> rows(stacks,
                                                  llvm::SmallVector<Val>(trips));
+  // Without an iteration the body is read once for the types of its rows.
+  llvm::SmallVector<Val> none;
+  if (trips == 0) {
+    llvm::SmallVector<Val> arguments = values;
+    for (size_t i = 0; i < scanned; ++i) {
+      Dims shape = inputs[i].shape;
+      shape.erase(shape.begin() + axes.values[i]);
+      arguments.push_back(emit.splat(inputs[i].dtype, 0, shape));
+    }
+    none = runBody(op, body, arguments, carried + stacks);
+    if (none.empty())
+      return;
+  }
   for (int64_t trip = 0; trip < trips; ++trip) {
     llvm::SmallVector<Val> arguments = values;
     for (size_t i = 0; i < scanned; ++i) {
@@ -245,10 +274,12 @@ static void importScan(Operator &op) {
   for (size_t i = 0; i < carried; ++i)
     op.out(i, withBatch(values[i]));
   for (size_t i = 0; i < stacks; ++i) {
-    auto axis = op.axis(outAxes.values[i], rows[i][0].rank() + 1);
+    const Val &row = trips ? rows[i][0] : none[carried + i];
+    auto axis = op.axis(outAxes.values[i], row.rank() + 1);
     if (!axis)
       return;
-    op.out(carried + i, withBatch(stackAt(op, rows[i], *axis)));
+    op.out(carried + i, withBatch(trips ? stackAt(op, rows[i], *axis)
+                                        : stackNone(op, row, *axis)));
   }
 }
 

@@ -22,7 +22,12 @@ Operator::Operator(Importer &importer, Emitter &emit, Scope &scope,
 // Inputs and outputs
 //===----------------------------------------------------------------------===//
 
-bool Operator::hasInput(size_t i) const {
+bool Operator::hasInput(size_t i) {
+  known = std::max(known, i + 1);
+  return isGiven(i);
+}
+
+bool Operator::isGiven(size_t i) const {
   if (i >= node.inputs.size() || node.inputs[i].empty())
     return false;
   // Inside a function: an input that the call omitted.
@@ -244,6 +249,12 @@ void Operator::finish() {
       unsupported("unsupported attribute " + quoted(node.attributes[i].name));
       return;
     }
+  for (size_t i = known; i < node.inputs.size(); ++i)
+    if (!require(!isGiven(i), "in opset " + llvm::Twine(opset) +
+                                  " expected at most " + llvm::Twine(known) +
+                                  " inputs, found input " + llvm::Twine(i) +
+                                  " (" + quoted(node.inputs[i]) + ")"))
+      return;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!hasOutput(i))
       continue;

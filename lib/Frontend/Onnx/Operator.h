@@ -35,8 +35,8 @@ public:
   //--- Inputs and outputs --------------------------------------------------//
 
   size_t inputCount() const { return node.inputs.size(); }
-  /// False for omitted optional inputs.
-  bool hasInput(size_t i) const;
+  /// False for omitted optional inputs; marks input i as known.
+  bool hasInput(size_t i);
   /// Input i, required.
   Val in(size_t i);
   /// All inputs, all required; at least one.
@@ -94,18 +94,22 @@ public:
   llvm::SmallVector<Val> importBranch(const onnx::Graph &graph,
                                       llvm::ArrayRef<Val> inputs);
 
-  /// Reports unread attributes and unset outputs.
+  /// Reports unread attributes, inputs that nobody asked for (of another
+  /// version of the operator), and unset outputs.
   void finish();
 
   const Node &node;
 
 private:
+  bool isGiven(size_t i) const;
   const onnx::Attribute *typed(llvm::StringRef name, AttributeType type);
 
   Importer &importer;
   Scope &scope;
   const AttributeScope *scopeAttributes;
   llvm::SmallVector<bool> understood;
+  /// Inputs below this were asked for.
+  size_t known = 0;
   llvm::SmallVector<Val> outputs;
 };
 

@@ -868,6 +868,48 @@ TEST(OnnxImport, AlignedCornersUseTheSizeBeforeRounding) {
   EXPECT_EQ(m.constantResult(), (Ints{0, 2}));
 }
 
+/// A body that carries its state on and stacks its exponentials.
+Proto stackingBody(bool scan) {
+  GraphSpec body;
+  body.nodes = {node("Exp", {scan ? "e" : "s"}, {"row"})};
+  if (scan)
+    body.inputs = {valueInfo("s", kFloat, {3}), valueInfo("e", kFloat, {2})};
+  else
+    body.inputs = {valueInfo("i", kInt64, {}), valueInfo("c", kBool, {}),
+                   valueInfo("s", kFloat, {3})};
+  if (!scan)
+    body.outputs = {valueInfo("c", kBool, {})};
+  body.outputs.push_back(valueInfo("s", kFloat, {3}));
+  body.outputs.push_back(valueInfo("row", kFloat, {}));
+  return body.proto();
+}
+
+TEST(OnnxImport, LoopsWithoutIterationsStackNothing) {
+  GraphSpec loop;
+  loop.nodes = {node("Loop", {"n", "", "x"}, {"last", "y"},
+                     {graphAttr("body", stackingBody(false))})};
+  loop.inputs = {valueInfo("x", kFloat, {3})};
+  loop.initializers = {i64("n", {0})};
+  loop.outputs = {valueInfo("last", kFloat, {3}), valueInfo("y", kFloat, {})};
+  Imported m = import(model(loop.proto()));
+  ASSERT_TRUE(bool(m.module)) << m.error;
+  auto stacked = [&] {
+    return llvm::cast<mlir::RankedTensorType>(
+        m.function().getFunctionType().getResult(1));
+  };
+  EXPECT_EQ(stacked().getShape(), (llvm::ArrayRef<int64_t>{0, 3}));
+
+  GraphSpec scan;
+  scan.nodes = {node(
+      "Scan", {"x", "e"}, {"last", "y"},
+      {graphAttr("body", stackingBody(true)), intAttr("num_scan_inputs", 1)})};
+  scan.inputs = {valueInfo("x", kFloat, {3}), valueInfo("e", kFloat, {0, 2})};
+  scan.outputs = loop.outputs;
+  m = import(model(scan.proto()));
+  ASSERT_TRUE(bool(m.module)) << m.error;
+  EXPECT_EQ(stacked().getShape(), (llvm::ArrayRef<int64_t>{0, 2}));
+}
+
 TEST(OnnxImport, HostileNumbersOfOperatorsAreErrors) {
   // One more than all inputs, counted modulo 2^64.
   GraphSpec scan = simple({node("Scan", {"", "x"}, {"y"},

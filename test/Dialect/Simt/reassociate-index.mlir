@@ -73,3 +73,37 @@ simt.kernel @data(%a: memref<?xi32>, %b: memref<?xi32>) attributes {threads = 32
   memref.store %again, %regs[%c0] : memref<1xi32>
   simt.store 1 %regs[%c0], %b[%lane] : memref<1xi32>, memref<?xi32>
 }
+
+// Neighbours share a remainder: what is too much by the divisor wraps without.
+// CHECK-LABEL: simt.kernel @neighbours
+// CHECK: scf.for %[[R:.*]] =
+// CHECK: %[[D:.*]] = arith.remui %[[R]], %
+// CHECK: %[[BASE:.*]] = arith.remui %{{.*}}, %c8191
+// CHECK: arith.addi %[[BASE]], %[[D]]
+// CHECK: %[[LESS:.*]] = arith.addi %{{.*}}, %c-8191
+// CHECK: arith.minui %{{.*}}, %[[LESS]]
+// CHECK-NOT: minui
+// CHECK: arith.remui %{{.*}}, %c4096
+simt.kernel @neighbours(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>, wideOffsets = false} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c32 = arith.constant 32 : index
+  %c256 = arith.constant 256 : index
+  %c4096 = arith.constant 4096 : index
+  %c8191 = arith.constant 8191 : index
+  %lane = simt.lane : index
+  %regs = memref.alloca() : memref<32xf32>
+  scf.for %r = %c0 to %c32 step %c1 {
+    %d = arith.remui %r, %c8 : index
+    %q = arith.divui %r, %c8 : index
+    %far = arith.muli %q, %c256 : index
+    %past = arith.addi %d, %far : index
+    %i = arith.addi %lane, %past : index
+    %odd = arith.remui %i, %c8191 : index
+    simt.load 1 %a[%odd], %regs[%r] : memref<?xf32>, memref<32xf32>
+    %even = arith.remui %i, %c4096 : index
+    simt.load 1 %a[%even], %regs[%r] : memref<?xf32>, memref<32xf32>
+  }
+  simt.store 1 %regs[%c0], %b[%lane] : memref<32xf32>, memref<?xf32>
+}

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace fusec::simt {
 #define GEN_PASS_DEF_REASSOCIATEINDEXPASS
@@ -36,6 +37,7 @@ public:
   void splitDivision(Operation *op);
 
 private:
+  void shareRemainder(Operation *op, const Sum &sum, int64_t by);
   void collect(Value value, int64_t factor, Sum &sum);
   bool changesInLoops(Value value);
   Value build(OpBuilder &builder, Location loc, Value sum,
@@ -143,6 +145,46 @@ static bool isNonNegative(Value value) {
              arith::DivUIOp, arith::RemUIOp>(value.getDefiningOp());
 }
 
+/// The digit of a register that counts neighbours, less than a vector's; null
+/// if `sum` has none.
+static Value neighbourOf(const Sum &sum, int64_t by) {
+  for (auto [value, factor] : sum.terms) {
+    auto digit = value.getDefiningOp<arith::RemUIOp>();
+    std::optional<int64_t> size =
+        digit ? constantOf(digit.getRhs()) : std::nullopt;
+    if (factor == 1 && size && *size >= 4 && *size <= 16 && *size <= by &&
+        isa<BlockArgument>(digit.getLhs()))
+      return value;
+  }
+  return {};
+}
+
+/// (base + d) % by as base % by + d, less `by` where that is too much:
+/// neighbours have a remainder in common.
+void Reassociate::shareRemainder(Operation *op, const Sum &sum, int64_t by) {
+  Value digit = neighbourOf(sum, by);
+  if (!digit || sum.terms.size() < 2 || llvm::isPowerOf2_64(by))
+    return;
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Value base;
+  for (auto [value, factor] : sum.terms)
+    if (value != digit && factor)
+      base = build(builder, loc, base, {value, factor});
+  if (!base)
+    return;
+  if (sum.constant)
+    base = arith::AddIOp::create(
+        builder, loc, base,
+        arith::ConstantIndexOp::create(builder, loc, sum.constant));
+  Value common = arith::RemUIOp::create(builder, loc, base, op->getOperand(1));
+  Value result = arith::AddIOp::create(builder, loc, common, digit);
+  // Wraps below `by`: unsigned, that is the greater.
+  Value less = arith::SubIOp::create(builder, loc, result, op->getOperand(1));
+  op->getResult(0).replaceAllUsesWith(
+      arith::MinUIOp::create(builder, loc, result, less));
+}
+
 void Reassociate::splitDivision(Operation *op) {
   std::optional<int64_t> by = constantOf(op->getOperand(1));
   if (!by || *by <= 0 || !isSumOp(op->getOperand(0).getDefiningOp()))
@@ -171,8 +213,11 @@ void Reassociate::splitDivision(Operation *op) {
   }
   if (llvm::none_of(sum.terms, [&](auto term) {
         return term.second && term.second % *by == 0;
-      }))
+      })) {
+    if (!isDivision)
+      shareRemainder(op, sum, *by);
     return;
+  }
   if (sum.constant)
     rest =
         rest ? arith::AddIOp::create(builder, loc, rest, constant(sum.constant))

@@ -499,12 +499,11 @@ RowTiling Chooser::run() {
       return resident;
   }
   bool onePass = isOnePass(form, rescale);
-  bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
-  // A second look at what is kept costs less than a state of two, too.
-  if (!onePass || hasPairs || countPasses(form, true) > 1)
+  if (!onePass || countPasses(form, true) > 1)
     if (auto kept = keepRows({across, vector, rows, columns, access.inputBytes},
                              target))
       return *kept;
+  bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
   if (!hasPairs || !onePass)
     return whole;
   RowTiling online = make(true);

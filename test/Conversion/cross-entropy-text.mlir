@@ -5,7 +5,8 @@
 // RUN: fusec compile %s --emit=cuda --quiet --exact | FileCheck %s --check-prefix=EXACT
 
 // CHECK: FUSEC_KERNEL_CLUSTER({{.*}}, 4)(
-// CHECK-COUNT-15: {{ }}ld<8>(
+// CHECK: for (i32 [[I:r[0-9]+]] = 0; [[I]] < 98304; [[I]] += 32768) {
+// CHECK-COUNT-7: {{ }}ld<8>(
 // CHECK-NOT: {{ }}ld{{m?}}<
 // CHECK: ldm<8>(
 // CHECK-NOT: {{ }}ld{{m?}}<

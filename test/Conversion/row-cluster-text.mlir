@@ -11,26 +11,26 @@
 // CHECK-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 3, 2)(
 // CHECK: cluster_arrive_relaxed();
 // CHECK: FUSEC_SHARED_DYN_AT(bf16, {{.*}}, 0);
-// CHECK-COUNT-8: ld<8>(
+// CHECK-COUNT-4: ld<8>(
 // CHECK-NOT: ld
-// CHECK-COUNT-8: sts<8>(
+// CHECK-COUNT-4: sts<8>(
 // CHECK: cluster_wait();
 // CHECK: sts_cluster(
 // CHECK: cluster_sync();
 // CHECK-NOT: {{ }}ld<
-// CHECK-COUNT-8: lds<8>(
+// CHECK-COUNT-4: lds<8>(
 // CHECK: sts_cluster(
 // CHECK: cluster_sync();
 // CHECK-NOT: {{ }}ld<
-// CHECK-COUNT-8: lds<8>(
+// CHECK-COUNT-4: lds<8>(
 // CHECK: m_div_by_sum(
-// CHECK-COUNT-8: stm<8>(
+// CHECK-COUNT-4: stm<8>(
 // CHECK-NOT: cluster
 // CHECK-NOT: FUSEC_KERNEL
 
 // The same where every op rounds.
 // EXACT-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 3, 2)(
-// EXACT-COUNT-8: {{ }}ld<8>(
+// EXACT-COUNT-4: {{ }}ld<8>(
 // EXACT: cluster_sync();
 // EXACT-NOT: {{ }}ld<
 // EXACT: cluster_sync();

@@ -142,9 +142,14 @@ void GroupChooser::run() {
 
 void GroupChooser::retry(ArrayRef<unsigned> nodes) {
   for (unsigned node : nodes)
-    for (const Pair &pair :
-         std::exchange(groups[plan.groups.find(node)].refused, {}))
+    for (Pair pair :
+         std::exchange(groups[plan.groups.find(node)].refused, {})) {
+      unsigned a = plan.groups.find(pair.a), b = plan.groups.find(pair.b);
+      if (a == b || groups[a].numOps + groups[b].numOps > kSmallGroup)
+        continue;
+      pair.tries = kMaxTries - 1;
       push(pair);
+    }
   drain();
 }
 

@@ -27,8 +27,8 @@ public:
 
   /// Merges groups of `plan` until nothing more pays.
   void run();
-  /// Tries once more what groups of `nodes` were refused: since then they have
-  /// changed by other means.
+  /// Tries once more what small groups of `nodes` were refused: since then they
+  /// have changed by other means.
   void retry(llvm::ArrayRef<unsigned> nodes);
 
   /// The last reason why the groups of two nodes were not merged; null if the

@@ -67,6 +67,29 @@ TEST(GemmConfig, HasTheFormulasOfWarpgroupsApart) {
   EXPECT_EQ(config.sharedBytes(), 128 * (4 * 128 + 3 * 192));
 }
 
+TEST(GemmConfig, StreamsWeightsOfFewRows) {
+  fusec::cuda::GemmOrders orders;
+  orders.span = 32, orders.staged = 1, orders.bytes = 0.5625;
+  auto choose = [&](int64_t m, int64_t n, int64_t k) {
+    return chooseGemmConfig(GemmKind::BF16, m, n, k, 1, GemmSupply::Computed,
+                            {}, false, &orders);
+  };
+  GemmConfig config = choose(1, 8192, 4096);
+  EXPECT_EQ(config.deviceType(),
+            "GemmFewConfig<GemmKind::BF16, 8, 64, 12, 3, 1, 32, 1>");
+  EXPECT_EQ(config.threads(), 384);
+  EXPECT_EQ(config.sharedBytes(), 12 * 3 * (8 * 256 + 64 * 64))
+      << "rows of 128 k, and 64 bytes of each column";
+  EXPECT_EQ(GemmConfig::fromNumbers(config.toNumbers()).deviceType(),
+            config.deviceType());
+  config = choose(16, 8192, 4096);
+  EXPECT_EQ(config.tileN, 128);
+  EXPECT_EQ(config.cluster, 2);
+  EXPECT_EQ(config.grid(16, 8192, 1, {}), 128);
+  orders.span = 0;
+  EXPECT_EQ(choose(16, 8192, 4096).span, 0);
+}
+
 TEST(GemmConfig, TakesTheWidestTilesWhereTheyFit) {
   auto choose = [](int64_t m, int64_t n, GemmSupply supply) {
     return chooseGemmConfig(GemmKind::BF16, m, n, 1280, 1, supply);

@@ -7,8 +7,8 @@
 MODEL is a graph of one kernel of the Warpgroup loop, or a product as in
 "bf16 8192x8192x4096 nk gelu": [Bx]MxNxK, w [k, n] without nk. A TILE is
 "consumers,columns,stages,group,blocks,cluster,parts" as GemmWgmmaConfig has them,
-or "apart,columns,stagesA,stagesB,group,cluster,promoted" of GemmApartConfig; with
-",eights" behind either B comes in the order of accumulators (GemmBox). For each
+or "apart,columns,stagesA,stagesB,group,cluster,promoted" of GemmApartConfig. For
+each
 `fusec compile --emit=cu` is changed and compiled by nvcc; `--code` also changes
 the text (variants of the skeleton). Prints microseconds of the median launch and
 the checksum line, by which equal arithmetic is seen to give equal bits.
@@ -46,25 +46,7 @@ def padded(columns):
     return -(-columns // 64) * 64
 
 
-def in_eights(text):
-    """Gives B's map (no batches) the order that lanes hand over."""
-    def other(match):
-        head, k, n, pitch, inner, rows = match[1], *map(int, match.groups()[1:])
-        return (f"{head}{{{k}, 2, 4, 4, {n // 32}}}, {{{pitch}, {8 * pitch}, "
-                f"{2 * pitch}, {32 * pitch}}}, {{{inner}, 2, 4, 4, {rows // 32}}}, "
-                "{1, 1, 1, 1, 1}")
-    text, n = re.subn(r"(= tensorMap\(\d+, \(char \*\)inputs\[1\] \+ 0, )"
-                      r"\{(\d+), (\d+)\}, \{(\d+)\}, \{(\d+), (\d+)\}, \{1, 1\}",
-                      other, text)
-    assert n == 1, "expected a plain matrix"
-    box = "using BoxB = GemmBox<GemmOrder::KContiguous, 1, false, false"
-    assert box + ">" in text
-    return text.replace(box + ">", box + ", 0, 0>")
-
-
 def changed(text, tile, repeat, code, extra):
-    eights = tile[-1] == "eights"
-    tile = tile[:-1] if eights else tile
     chosen = re.findall(r"= Gemm\w+Config<GemmKind::(\w+),", text)[-1]
     inner = 128 // (2 if chosen in ("F16", "BF16") else 4 if chosen == "TF32" else 1)
     if tile[0] == "apart":
@@ -94,10 +76,10 @@ def changed(text, tile, repeat, code, extra):
     outer = [re.search(f"kOrder{side} = GemmOrder::OuterContiguous", text)
              for side in "AB"]
     boxes = iter([64 if outer[0] else rows, 64 if outer[1] else columns // shares])
-    text = re.sub(r"(= tensorMap\([^;]*?\}, \{)%d, \d+" % inner,
-                  lambda m: f"{m[1]}{inner}, {next(boxes)}", text)
-    if eights:
-        text = in_eights(text)
+    # Rows of B along k may come in blocks of 32 (GemmBox).
+    text = re.sub(r"(= tensorMap\([^;]*?\}, \{)%d, (2, 4, 4, )?\d+" % inner,
+                  lambda m: f"{m[1]}{inner}, {m[2]}{next(boxes) // 32}" if m[2]
+                  else f"{m[1]}{inner}, {next(boxes)}", text)
     launch = re.search(r"launch\(\(const void \*\)(k_\w+), .*?, args\);", text)
     new = (f"launch((const void *){launch[1]}, dim3({132 * blocks // cluster * cluster}, 1, 1), "
            f"{threads}, {cluster}, false, {shared}, args);")

@@ -370,7 +370,7 @@ FUSEC_DEVICE void gemmFinish(const Holes &holes, const Sum (&v)[8], i32 batch,
       holes.epilogue(batch, row < m ? row : m - 1,
                      fits || left > 0 ? at : (n - 1) / kColumns * kColumns, some,
                      row < m ? valid : 0);
-    else if (fits || left > 0)
+    else if (row < m && (fits || left > 0))
       holes.epilogue(batch, row, at, some, valid);
   }
 }
@@ -386,6 +386,9 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
   // A branch keeps apart what rows read if all of it would not fit registers.
   constexpr i32 kReads = R / 2 / Holes::kColumns * Holes::kReadBytes;
   constexpr bool kAtOnce = Holes::kMasks && kReads <= 224;
+  // Lanes exchange before a branch, for all chunks where what these read is to
+  // be under way together.
+  constexpr bool kTogether = Holes::kMasks || Holes::kPrefetches;
   FUSEC_UNROLL
   for (i32 half = 0; half < 2; ++half) {
     Sum v[R / 16][8];
@@ -396,15 +399,18 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
         v[c][2 * j] = acc[16 * c + 4 * j + 2 * half];
         v[c][2 * j + 1] = acc[16 * c + 4 * j + 2 * half + 1];
       }
-      if constexpr (!Holes::BoxB::kEights)
+      if constexpr (kTogether && !Holes::BoxB::kEights)
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
     }
-    if (!kAtOnce && row + 8 * half >= m)
+    if (kTogether && !kAtOnce && row + 8 * half >= m)
       continue;
     FUSEC_UNROLL
-    for (i32 c = 0; c < R / 16; ++c)
+    for (i32 c = 0; c < R / 16; ++c) {
+      if constexpr (!kTogether && !Holes::BoxB::kEights)
+        gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
       gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c, m,
                  n, n % (2 * R) == 0);
+    }
   }
 }
 

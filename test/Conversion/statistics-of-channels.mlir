@@ -13,7 +13,13 @@
 // CHECK: scf.for
 // TEXT: FUSEC_KERNEL_MIN(k_{{[0-9a-f]+}}, 1024, 1)
 // TEXT: cp_async_wait<0>();
+// What four vectors of a thread share is computed once: only the last block has
+// masks.
 // TEXT: FUSEC_KERNEL(
+// TEXT: if (
+// TEXT-NOT: ldm<
+// TEXT: } else {
+// TEXT: ldm<8>
 func.func @main(%x: tensor<128x56x56x64xbf16>) -> (tensor<128x56x56x64xbf16>, tensor<64xf32>) {
   %w = graph.cast %x : tensor<128x56x56x64xbf16> -> tensor<128x56x56x64xf32>
   %s = graph.reduce sum %w [0, 1, 2] : tensor<128x56x56x64xf32> -> tensor<64xf32>

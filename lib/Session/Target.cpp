@@ -8,6 +8,7 @@
 #include "fusec/Runtime/Cuda/CudaDevice.h"
 #include "fusec/Runtime/Emulator/EmulatorDevice.h"
 #include "fusec/Runtime/Host/HostDevice.h"
+#include <algorithm>
 
 using namespace fusec;
 using namespace fusec::session;
@@ -64,6 +65,11 @@ static llvm::Expected<Target> openCuda(const OpenOptions &options) {
                             std::to_string(capability % 10));
   if (!options.machine && capability < 90)
     info = TargetInfo::a100();
+  // Grids whose blocks wait for each other must fit: plan for no more
+  // multiprocessors than there are.
+  if (unsigned found = (*device)->info().multiprocessors)
+    info.multiprocessors =
+        options.machine ? std::min(info.multiprocessors, found) : found;
   return Target{TargetKind::Cuda, *device, info, options.fastCompile};
 }
 

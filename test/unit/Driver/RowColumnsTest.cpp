@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Differential.h"
+#include "fusec/Driver/Compile.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
@@ -108,4 +110,40 @@ TEST(RowColumns, SizesOfOneAndZeroAreSplit) {
   for (auto [rows, columns] :
        {std::pair<int64_t, int64_t>{0, 5}, {5, 0}, {1, 5}, {5, 1}})
     checkGraph(region(rows, columns, "f32", kBackward), {{1e-5, 1e-4}});
+}
+
+/// Threads of the launch of `text` whose blocks wait for each other, on a
+/// machine of so many multiprocessors; 0 if there is none.
+static uint64_t waitingThreads(const std::string &text,
+                               unsigned multiprocessors) {
+  mlir::DialectRegistry registry;
+  driver::registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  driver::CompileOptions options;
+  options.target.multiprocessors = multiprocessors;
+  auto compiled = driver::compile(*module, options);
+  if (!compiled) {
+    ADD_FAILURE() << llvm::toString(compiled.takeError());
+    return 0;
+  }
+  const runtime::Program &program = compiled->program;
+  for (const runtime::Step &step : program.steps)
+    if (auto *launch = std::get_if<runtime::Launch>(&step))
+      if (const runtime::Kernel &kernel = program.kernels[launch->kernel];
+          kernel.cooperative)
+        return uint64_t(launch->grid[0]) * launch->grid[1] * launch->grid[2] *
+               kernel.threads;
+  return 0;
+}
+
+TEST(RowColumns, BlocksThatWaitFitTheMachine) {
+  std::string text = region(16384, 1024, "f32", kBackward);
+  uint64_t most = 0;
+  for (unsigned multiprocessors : {20u, 114u, 132u}) {
+    uint64_t threads = waitingThreads(text, multiprocessors);
+    EXPECT_GT(threads, most) << multiprocessors;
+    EXPECT_LE(threads, multiprocessors * uint64_t(2048)) << multiprocessors;
+    most = threads;
+  }
 }

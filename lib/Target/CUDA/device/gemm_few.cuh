@@ -372,28 +372,35 @@ FUSEC_DEVICE void gemmFewEpilogue(const Holes &holes, Shared staged,
 }
 
 /// The part of a warp in k, and the steps that it has. Tiles start at different
-/// steps, as all of them would wait for the same lines of A otherwise; but not
-/// where A is short and B streams, of which they have few. The warps of a CTA
-/// read neighbouring pieces of B at any time.
+/// steps, as all of them would wait for the same lines of A otherwise. Where B is
+/// copied they start whole rounds of warps apart, so that the warps of a CTA read
+/// neighbouring pieces of B at any time; where it streams, single steps apart,
+/// which is faster by a tenth on an H200.
 template <class Config>
 struct GemmFewSteps {
   static constexpr i32 kParts = Config::kWarpsK * Config::kCluster;
   i32 part;
   i32 count;
+  i32 all;
   i32 start;
   FUSEC_METHOD void begin(i32 rank, i32 k) {
-    i32 steps = (k + Config::kTileK - 1) / Config::kTileK;
+    all = (k + Config::kTileK - 1) / Config::kTileK;
     part = rank * Config::kWarpsK + warp();
-    count = steps > part ? (steps - part + kParts - 1) / kParts : 0;
-    bool isTurned = !Config::kStreams || Config::kTileM > 8;
-    start = isTurned && count > 0 ? cta_x() / Config::kCluster % count : 0;
+    count = all > part ? (all - part + kParts - 1) / kParts : 0;
+    const i32 places = Config::kStreams ? all : count;
+    start = places > 0 ? cta_x() / Config::kCluster % places : 0;
   }
   /// The first k of a step; past k's end behind the last one.
   FUSEC_METHOD i32 at(i32 step) const {
+    if (step >= count)
+      return (part + step * kParts) * Config::kTileK;
+    if (Config::kStreams) {
+      i32 number = part + step * kParts + start;
+      return (number < all ? number : number - all) * Config::kTileK;
+    }
     i32 turned = step + start;
-    if (step < count && turned >= count)
-      turned -= count;
-    return (part + (step < count ? turned : step) * kParts) * Config::kTileK;
+    turned -= turned < count ? 0 : count;
+    return (part + turned * kParts) * Config::kTileK;
   }
 };
 

@@ -8,8 +8,14 @@ words that the generated CUDA text must hold, or kinds of `fusec explain`, so
 that a graph that no longer reaches its family is noticed
 (test/Tool/gpu-families.test).
 """
+import math
 import os
 import sys
+
+
+def elements(type_):
+    """How many a tensor type has."""
+    return math.prod(int(part) for part in type_[len("tensor<"):-1].split("x")[:-1])
 
 
 def tensor(*parts):
@@ -22,6 +28,8 @@ class Graph:
     def __init__(self):
         self.arguments, self.lines, self.results = [], [], []
         self.types = {}
+        # About how long an oracle takes: elements, and the multiplications of products.
+        self.work = 0
 
     def argument(self, type_):
         name = f"%a{len(self.arguments)}"
@@ -36,6 +44,10 @@ class Graph:
         types = ", ".join(self.types[o] for o in operands) if to or wide else first
         text = f"  {value} = graph.{name} {', '.join(operands)}{' ' + attrs if attrs else ''} : {types}"
         self.types[value] = to or first
+        self.work += elements(self.types[value])
+        if name == "contract":
+            batch = int(first[len("tensor<"):].split("x")[0]) if "batch [0]" in attrs else 1
+            self.work += math.isqrt(math.prod(elements(self.types[v]) for v in (*operands, value)) // batch)
         self.lines.append(text + (f" -> {to}" if to else ""))
         return value
 
@@ -309,26 +321,31 @@ def families():
                     "contraction, GemmWgmmaConfig", product(136, 200, 152, type_, lhs=lhs, rhs=rhs))
     all_["wgmma-batch"] = ("contraction, GemmWgmmaConfig", product(72, 128, 64, "f16", batch=3))
     all_["wgmma-epilogue"] = ("contraction, GemmWgmmaConfig", product(200, 136, 264, "f16", after=True))
-    all_["wgmma-cluster"] = ("contraction, 1, 2>;", product(2048, 2048, 520, "f16", after=True))
-    all_["wgmma-cluster-odd"] = ("contraction, 1, 2>;", product(1928, 2040, 520, "bf16", rhs=True))
+    # Clusters of two need 67 tiles of 128 x 256 at least, which 200 columns fill
+    # badly enough to be cheap to judge; k goes round the ring. Of "odd" the
+    # second tile of each cluster is empty.
+    all_["wgmma-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 2>;",
+                             product(136, 200, 456, "f16", batch=45, after=True))
+    all_["wgmma-cluster-odd"] = ("contraction, GemmWgmmaConfig<GemmKind::BF16, 2, 256, 4, 8, 1, 2>;",
+                                 product(72, 200, 328, "bf16", batch=67, rhs=True))
     all_["wgmma-tf32"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32", product(136, 200, 152, "f32", rhs=True, tf32=True))
-    all_["wgmma-tf32-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32",
-                                  product(1928, 2040, 136, "f32", rhs=True, after=True, tf32=True))
+    all_["wgmma-tf32-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32, 2, 256, 4, 8, 1, 2>;",
+                                  product(8456, 200, 136, "f32", rhs=True, after=True, tf32=True))
     for name, kind, lhs, rhs in (("e4", "E4M3", "f8E4M3FN", "f8E4M3FN"), ("e5", "E5M2", "f8E5M2", "f8E5M2"),
                                  ("e4e5", "E4M3E5M2", "f8E4M3FN", "f8E5M2")):
         for fast in (False, True):
             all_[f"wgmma-{name}{'-fast' if fast else ''}"] = (
                 f"contraction, GemmKind::{kind}",
                 product(136, 200, 528, lhs, rhs=True, other=rhs, result="f32", fast=fast))
-    all_["wgmma-f8-cluster"] = ("contraction, GemmKind::E4M3",
-                                product(1928, 2040, 272, "f8E4M3FN", rhs=True, result="f16", after=True))
+    all_["wgmma-f8-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::E4M3, 2, 256, 4, 8, 1, 2, 2>;",
+                                product(144, 208, 272, "f8E4M3FN", batch=45, rhs=True, result="f16", after=True))
     for name, kind, rhs in (("i8", "I8", "i8"), ("i8u8", "I8U8", "ui8")):
         all_[f"wgmma-{name}"] = (f"contraction, GemmWgmmaConfig<GemmKind::{kind},",
                                  product(136, 200, 528, "i8", rhs=True, other=rhs, result="i32"))
     all_["wgmma-tf32-turned"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32",
                                  product(520, 520, 264, "f32", tf32=True))
     all_["wgmma-padded"] = ("contraction, GemmWgmmaConfig", product(1021, 1033, 1027, "bf16"))
-    all_["wgmma-apart"] = ("contraction, GemmApartConfig", product(2048, 2048, 256, "bf16", after=True))
+    all_["wgmma-apart"] = ("contraction, GemmApartConfig", product(8456, 200, 264, "bf16", after=True))
     all_["few-copied"] = ("contraction, GemmFewConfig<GemmKind::F16, 8",
                           product(5, 4100, 1000, "f16", rhs=True))
     all_["few-cluster"] = ("contraction, gemm_few", product(13, 520, 4104, "bf16", rhs=True, after=True))

@@ -2,22 +2,28 @@
 """compute-sanitizer over every family of GPU kernels.
 
     python3 sanitize.py --fusec=PATH [--out=FOLDER] [--jobs=N] [--tools=A,B] [--only=WORD]
-                        [--models=FOLDER,...] [--target=emulator] [--fuzz=SECONDS] [--limit=SECONDS] [--seed=N]
+                        [--models=FOLDER,...] [--target=emulator] [--fuzz=SECONDS] [--limit=SECONDS]
+                        [--hang=SECONDS] [--seed=N]
 
 Runs each graph of families.py, and the networks in the folders of --models,
-plainly against the host (which also compiles the kernels) and then under
-memcheck, racecheck, initcheck and synccheck; with --fuzz also random graphs for
-that long. Prints a line for each finding and a summary, leaves whole reports in
---out, and exits with 1 if there is a finding. What --limit leaves no time for is
-counted. Needs a GPU and compute-sanitizer; nvcc to check that the tools see
-planted faults.
+plainly (which also compiles the kernels; longer than --hang is a finding) and
+then, cheapest first, under memcheck, racecheck, initcheck and synccheck and
+against the host; with --fuzz also random graphs for that long. Prints a line
+for each finding, one every ten seconds and a summary, leaves whole reports in
+--out, and exits with 1 if there is a finding. What --limit leaves no time for,
+and results whose oracle did not end in time, are counted apart: large graphs
+are judged when all else is done. Needs a GPU and compute-sanitizer; nvcc to
+check that the tools see planted faults.
 """
 import argparse
 import concurrent.futures
 import glob
+import heapq
+import itertools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -31,7 +37,10 @@ TOOLS = {
     "synccheck": [],
 }
 FOUND = 77
+TIMED_OUT = 124
 SUMMARY = r"ERROR SUMMARY: ([1-9]\d*) error|RACECHECK SUMMARY: ([1-9]\d*) hazard"
+# Graphs of more work (families.Graph.work) are judged last.
+LARGE = 20_000_000
 START = time.time()
 
 
@@ -41,14 +50,16 @@ def which(name):
 
 
 def run(command, limit, environment=None):
-    """Exit code (124 where time ran out) and output of a command."""
+    """Exit code (TIMED_OUT where time ran out) and output of a command."""
+    # A group of its own, so that what a tool launched ends with the tool.
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                               env={**os.environ, **(environment or {})}, start_new_session=True)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace",
-                              timeout=max(limit, 1), env={**os.environ, **(environment or {})}, check=False)
-        return done.returncode, done.stdout + done.stderr
-    except subprocess.TimeoutExpired as error:
-        output = (error.stdout or b"") + (error.stderr or b"")
-        return 124, output.decode(errors="replace") if isinstance(output, bytes) else output
+        text = process.communicate(timeout=max(limit, 1))[0]
+        return process.returncode, text
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return TIMED_OUT, process.communicate()[0]
 
 
 def sanitized(tool, command):
@@ -84,13 +95,140 @@ def planted(tools, out):
 
 
 def subjects(options, out):
-    """(name, arguments of fusec) of all that is run."""
+    """(name, arguments of fusec, work) of all that is run."""
     folder = os.path.join(out, "graphs")
     families.write(folder)
-    found = [(name, ["run", os.path.join(folder, name + ".mlir")]) for name in families.families()]
+    found = [(name, ["run", os.path.join(folder, name + ".mlir")], graph.work)
+             for name, (_, graph) in families.families().items()]
     for path in filter(None, options.models.split(",")):
-        found.append((os.path.basename(path.rstrip("/")), ["verify", path]))
-    return [(name, arguments) for name, arguments in found if options.only in name]
+        found.append((os.path.basename(path.rstrip("/")), ["verify", path], 0))
+    return [subject for subject in found if options.only in subject[0]]
+
+
+class Session:
+    """Runs all subjects in one pool and keeps what came of it."""
+
+    def __init__(self, options, out):
+        self.options, self.out = options, out
+        self.tools = options.tools.split(",")
+        self.cache = {"FUSEC_CACHE_DIR": os.path.join(out, "cache")}
+        self.findings, self.unjudged = [], []
+        self.skipped = 0
+        self.done = {kind: 0 for kind in ("plain", *self.tools, "judged")}
+        self.bad = dict(self.done)
+        self.waiting, self.numbers = [], itertools.count()
+        self.told = time.time()
+
+    def left(self):
+        return self.options.limit - self.options.fuzz - (time.time() - START)
+
+    def find(self, kind, name, text):
+        self.bad[kind] = self.bad.get(kind, 0) + 1
+        self.findings.append(f"{name}.{kind}")
+        print(f"FOUND {kind} {name}: {text}", flush=True)
+
+    def add(self, kind, subject):
+        """Queues a run: what is begun goes on first, then cheap subjects."""
+        large = kind == "judged" and subject[2] > LARGE
+        rank = 2 if large else 1 if kind == "plain" else 0
+        heapq.heappush(self.waiting, (rank, subject[2], next(self.numbers), kind, subject))
+
+    def execute(self, kind, subject):
+        """Exit code (None: not begun), output and seconds of one run, and whether it had its full time."""
+        name, arguments, _ = subject
+        limit = self.left()
+        if limit < 5:
+            return None, "", 0, False
+        full = kind == "plain" and limit >= self.options.hang
+        command = [self.options.fusec, *arguments, f"--target={self.options.target}", "--quiet"]
+        if kind == "judged":
+            command.append("--against=host")
+        begin = time.time()
+        code, text = run(sanitized(kind, command) if kind in TOOLS else command,
+                         self.options.hang if full else limit, self.cache)
+        if kind in TOOLS:
+            with open(os.path.join(self.out, f"{name}.{kind}.txt"), "w", encoding="utf-8") as file:
+                file.write(text)
+        return code, text, time.time() - begin, full
+
+    def take(self, kind, subject, result):
+        """Books a result and queues what follows it."""
+        name, arguments, _ = subject
+        code, text, seconds, full = result
+        judged = arguments[0] == "run"
+        if kind == "judged" and code in (None, TIMED_OUT):
+            self.unjudged.append(f"{name} in {seconds:.0f} s")
+            return
+        if code is None or code == TIMED_OUT and not full:
+            self.skipped += 1
+        else:
+            self.done[kind] += 1
+            if code == TIMED_OUT:
+                self.find(kind, name, f"no end in {seconds:.0f} s")
+            elif code:
+                told = first_report(text) if kind in TOOLS else text.strip()[-300:]
+                self.find(kind, name, f"exit code {code}, {seconds:.0f} s: {told}")
+        if kind != "plain":
+            return
+        if code in (None, TIMED_OUT):  # A tool would not end either.
+            self.skipped += len(self.tools)
+            if judged:
+                self.unjudged.append(f"{name} in 0 s")
+            return
+        for tool in self.tools:
+            self.add(tool, subject)
+        if judged:
+            self.add("judged", subject)
+
+    def tell(self, everything):
+        if time.time() - self.told < 10:
+            return
+        self.told = time.time()
+        print(f"{self.told - START:.0f} s: " + ", ".join(f"{count} {kind}" for kind, count in self.done.items())
+              + f" of {len(everything)}; {len(self.findings)} findings", flush=True)
+
+    def graphs(self, everything):
+        for subject in everything:
+            self.add("plain", subject)
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            running = {}
+            while self.waiting or running:
+                while self.waiting and len(running) < self.options.jobs:
+                    kind, subject = heapq.heappop(self.waiting)[3:]
+                    running[pool.submit(self.execute, kind, subject)] = kind, subject
+                ended, _ = concurrent.futures.wait(running, 10, concurrent.futures.FIRST_COMPLETED)
+                for future in ended:
+                    self.take(*running.pop(future), future.result())
+                self.tell(everything)
+        print("; ".join(f"{kind}: {count} runs, {self.bad[kind]} findings" for kind, count in self.done.items())
+              + f"; not run for lack of time: {self.skipped}; not judged: {len(self.unjudged)}; "
+              f"{time.time() - START:.0f} s", flush=True)
+        if self.unjudged:
+            print("not judged:", ", ".join(self.unjudged), flush=True)
+
+    def fuzz(self):
+        seconds = self.options.fuzz
+
+        def one(job):
+            tool, seed = job
+            code, text = run(sanitized(tool, [self.options.fusec, "fuzz", f"--target={self.options.target}",
+                                              f"--seed={seed}", f"--time={seconds:.0f}", "--timeout=0"]),
+                             seconds + 60, self.cache)
+            with open(os.path.join(self.out, f"fuzz-{seed}.{tool}.txt"), "w", encoding="utf-8") as file:
+                file.write(text)
+            graphs = re.search(r"fuzz: (\d+) graphs, (\d+) runs, (\d+) findings", text)
+            errors = re.findall(SUMMARY, text)
+            return tool, seed, code, graphs.groups() if graphs else ("0", "0", "?"), len(errors), first_report(text)
+
+        jobs = self.options.jobs
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            runs = [(tool, self.options.seed + 100000 * i) for i in range(max(1, jobs // len(self.tools)))
+                    for tool in self.tools]
+            for tool, seed, code, (graphs, count, wrong), errors, told in pool.map(one, runs):
+                print(f"fuzz {tool} from seed {seed}: {graphs} graphs, {count} runs, {wrong} wrong, exit code {code}",
+                      flush=True)
+                if code not in (0, 1) or errors or wrong != "0":
+                    self.find(tool, f"fuzz-{seed}", told)
 
 
 def main():
@@ -105,77 +243,22 @@ def main():
     parser.add_argument("--fuzz", type=float, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=500)
+    parser.add_argument("--hang", type=float, default=30)
     options = parser.parse_args()
-    tools = options.tools.split(",")
     if not which("compute-sanitizer"):
         sys.exit("compute-sanitizer is not in PATH nor in /usr/local/cuda/bin")
     out = os.path.abspath(options.out)
     os.makedirs(out, exist_ok=True)
-    cache = {"FUSEC_CACHE_DIR": os.path.join(out, "cache")}
-    everything = subjects(options, out)
-    findings, skipped = [], 0
-
-    def left():
-        return options.limit - options.fuzz - (time.time() - START)
-
-    missed = planted(tools, out)
-    print("planted faults:", "not tried (no nvcc)" if missed is None else f"missed by {missed}" if missed else "all seen")
-
-    def plain(subject):
-        name, arguments = subject
-        against = [] if arguments[0] == "verify" else ["--against=host"]
-        return name, run([options.fusec, *arguments, f"--target={options.target}", "--quiet", *against], min(left(), 120), cache)
-
-    def check(job):
-        tool, (name, arguments) = job
-        if left() < 5:
-            return tool, name, None, ""
-        begin = time.time()
-        code, text = run(sanitized(tool, [options.fusec, *arguments, f"--target={options.target}", "--quiet"]), left(), cache)
-        with open(os.path.join(out, f"{name}.{tool}.txt"), "w", encoding="utf-8") as file:
-            file.write(text)
-        return tool, name, code, f"{time.time() - begin:.0f} s: {first_report(text)}"
-
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for name, (code, text) in pool.map(plain, everything):
-            if code:
-                findings.append(name)
-                print(f"FOUND plain {name}: exit code {code}: {text.strip()[-300:]}", flush=True)
-        print(f"plain: {len(everything)} graphs, {time.time() - START:.0f} s", flush=True)
-        counts = {tool: [0, 0] for tool in tools}
-        for tool, name, code, told in pool.map(check, [(t, s) for s in everything for t in tools]):
-            if code is None or code == 124 and left() < 5:
-                skipped += 1
-                continue
-            counts[tool][0] += 1
-            if code:
-                counts[tool][1] += 1
-                findings.append(f"{name}.{tool}")
-                print(f"FOUND {tool} {name}: exit code {code}, {told}", flush=True)
-    print("; ".join(f"{tool}: {done} runs, {bad} findings" for tool, (done, bad) in counts.items()),
-          f"; not run for lack of time: {skipped}; {time.time() - START:.0f} s", flush=True)
-
+    session = Session(options, out)
+    missed = planted(session.tools, out)
+    print("planted faults:", "not tried (no nvcc)" if missed is None else f"missed by {missed}" if missed else "all seen",
+          flush=True)
+    session.findings += [f"planted.{tool}" for tool in missed or []]
+    session.graphs(subjects(options, out))
     if options.fuzz:
-        def fuzz(job):
-            tool, seed = job
-            code, text = run(sanitized(tool, [options.fusec, "fuzz", f"--target={options.target}", f"--seed={seed}",
-                                              f"--time={options.fuzz:.0f}", "--timeout=0"]), options.fuzz + 60, cache)
-            with open(os.path.join(out, f"fuzz-{seed}.{tool}.txt"), "w", encoding="utf-8") as file:
-                file.write(text)
-            graphs = re.search(r"fuzz: (\d+) graphs, (\d+) runs, (\d+) findings", text)
-            errors = re.findall(SUMMARY, text)
-            return tool, seed, code, graphs.groups() if graphs else ("0", "0", "?"), len(errors), first_report(text)
-
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            jobs = [(tool, options.seed + 100000 * i) for i in range(max(1, options.jobs // len(tools))) for tool in tools]
-            for tool, seed, code, (graphs, runs, wrong), errors, told in pool.map(fuzz, jobs):
-                bad = code not in (0, 1) or errors or wrong not in ("0",)
-                print(f"fuzz {tool} from seed {seed}: {graphs} graphs, {runs} runs, {wrong} wrong, exit code {code}"
-                      + (f", FOUND {told}" if bad else ""), flush=True)
-                if bad:
-                    findings.append(f"fuzz-{seed}.{tool}")
-    print(f"{len(findings)} findings, {time.time() - START:.0f} s")
-    return bool(findings)
+        session.fuzz()
+    print(f"{len(session.findings)} findings, {time.time() - START:.0f} s")
+    return bool(session.findings)
 
 
 if __name__ == "__main__":

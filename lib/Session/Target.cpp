@@ -46,6 +46,24 @@ runtime::NvrtcOptions session::nvrtcOptions(const TargetInfo &info) {
 
 llvm::StringRef session::devicePrelude() { return embedded::kPreludeCuda; }
 
+/// `info` with no more multiprocessors, blocks of a cluster and bytes of shared
+/// memory than the device says it has; what it does not say stays. Grids whose
+/// blocks wait for each other must fit, and a kernel that asks for more than
+/// there is would be refused when it is loaded.
+static TargetInfo limitedTo(TargetInfo info,
+                            const runtime::DeviceInfo &device) {
+  if (device.multiprocessors)
+    info.multiprocessors =
+        std::min(info.multiprocessors, device.multiprocessors);
+  if (device.maxClusterBlocks)
+    info.maxClusterBlocks =
+        std::min(info.maxClusterBlocks, device.maxClusterBlocks);
+  if (device.sharedPerBlock)
+    info.sharedBytesPerBlock = std::min(
+        info.sharedBytesPerBlock, static_cast<int64_t>(device.sharedPerBlock));
+  return info;
+}
+
 static llvm::Expected<Target> openCuda(const OpenOptions &options) {
   TargetInfo info = options.machine.value_or(TargetInfo::h200());
   runtime::CudaOptions cuda;
@@ -56,7 +74,8 @@ static llvm::Expected<Target> openCuda(const OpenOptions &options) {
   auto device = runtime::createCudaDevice(cuda);
   if (!device)
     return withClass(ErrorClass::NoDevice, device.takeError());
-  unsigned capability = (*device)->info().computeCapability;
+  const runtime::DeviceInfo &found = (*device)->info();
+  unsigned capability = found.computeCapability;
   if (capability < 80)
     return sessionError(ErrorClass::NoDevice,
                         "expected a GPU of compute capability 8.0 or newer, "
@@ -65,12 +84,11 @@ static llvm::Expected<Target> openCuda(const OpenOptions &options) {
                             std::to_string(capability % 10));
   if (!options.machine && capability < 90)
     info = TargetInfo::a100();
-  // Grids whose blocks wait for each other must fit: plan for no more
-  // multiprocessors than there are.
-  if (unsigned found = (*device)->info().multiprocessors)
-    info.multiprocessors =
-        options.machine ? std::min(info.multiprocessors, found) : found;
-  return Target{TargetKind::Cuda, *device, info, options.fastCompile};
+  // Our own presets are stand-ins for GPUs that may have more.
+  if (!options.machine && found.multiprocessors)
+    info.multiprocessors = found.multiprocessors;
+  return Target{TargetKind::Cuda, *device, limitedTo(info, found),
+                options.fastCompile};
 }
 
 static std::shared_ptr<runtime::Device>

@@ -13,8 +13,21 @@ using cuda::Driver;
 using llvm::Error;
 using llvm::Expected;
 
-// The largest cluster that a GPU with cluster launch may run.
+// The largest cluster that every GPU with cluster launch runs, and the largest
+// at all. A cluster needs its multiprocessors in one GPC, and the driver tells
+// only for a kernel (cuOccupancyMaxActiveClusters) whether any GPC has 16. So
+// 16 are trusted to the full SXM parts of Hopper alone, known by their number
+// of multiprocessors; GPUs with another one, and shares of a GPU, have 8.
+static constexpr unsigned kPortableCluster = 8;
 static constexpr unsigned kMaxCluster = 16;
+static constexpr unsigned kMultiprocessorsWithMaxCluster = 132;
+
+static unsigned maxCluster(bool clusters, unsigned multiprocessors) {
+  if (!clusters)
+    return 1;
+  return multiprocessors == kMultiprocessorsWithMaxCluster ? kMaxCluster
+                                                           : kPortableCluster;
+}
 
 Expected<DeviceInfo> fusec::runtime::queryDevice(const Driver &driver,
                                                  cuda::DeviceId id) {
@@ -44,7 +57,7 @@ Expected<DeviceInfo> fusec::runtime::queryDevice(const Driver &driver,
   if (!driver.launchKernelEx ||
       driver.deviceGetAttribute(&clusters, cuda::kClusterLaunch, id) != 0)
     clusters = 0;
-  info.maxClusterBlocks = clusters ? kMaxCluster : 1;
+  info.maxClusterBlocks = maxCluster(clusters, info.multiprocessors);
   if (failure)
     return std::move(failure);
 

@@ -104,6 +104,8 @@ extern "C" __global__ void __launch_bounds__(32) c(unsigned *out) {
 }
 )";
   for (uint32_t cluster : {2u, 8u, 16u}) {
+    if (cluster > device->info().maxClusterBlocks)
+      continue;
     Program program;
     program.outputs = {{"out", DType::U32, {32}}};
     program.kernels = {{"c", source, 32, cluster}};

@@ -58,9 +58,18 @@ FAKE int cuDeviceGetName(char *name, int length, int) {
   return 0;
 }
 FAKE int cuDeviceGetAttribute(int *value, int attribute, int) {
+  std::lock_guard<std::mutex> lock(state.mutex);
+  if (auto it = state.deviceAttributes.find(attribute);
+      it != state.deviceAttributes.end()) {
+    *value = it->second;
+    return 0;
+  }
   switch (attribute) {
   case 1: // threads per block
     *value = 1024;
+    break;
+  case 16: // multiprocessors
+    *value = 132;
     break;
   case 75: // compute capability 9.0
     *value = 9;

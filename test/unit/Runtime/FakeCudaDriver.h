@@ -38,6 +38,8 @@ struct FakeCuda {
   std::vector<std::string> illegal;
   int graphLaunches = 0, graphUpdates = 0, graphs = 0;
   int deviceCount = 1;
+  /// Attributes of the devices, by their CUDA numbers, that are not as usual.
+  std::map<int, int> deviceAttributes;
   /// Of the last primary context.
   int ordinal = -1;
   /// A function whose next call fails with code 719.

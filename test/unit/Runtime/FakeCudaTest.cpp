@@ -243,6 +243,14 @@ TEST_F(FakeCudaTest, IsReported) {
   EXPECT_EQ(report.devices[0].maxClusterBlocks, 16u);
 }
 
+// No GPC of another GPU, or of a share of one, need have 16 multiprocessors.
+TEST_F(FakeCudaTest, ClustersArePortableOnOtherGpus) {
+  fake.deviceAttributes[16] = 114;
+  EXPECT_EQ(deviceReport().devices.at(0).maxClusterBlocks, 8u);
+  fake.deviceAttributes[120] = 0;
+  EXPECT_EQ(deviceReport().devices.at(0).maxClusterBlocks, 1u);
+}
+
 // Nothing runs on the fake, so the self test must notice.
 TEST_F(FakeCudaTest, SelfTestSeesWrongResults) {
   fake.argCount = 3;

@@ -16,7 +16,7 @@
 // CHECK: RawB { GemmPacked<bf16, 1, 1> a1; }
 // CHECK: raw.a1.load(0,
 // CHECK: void convertB(
-// CHECK: m_fma(groups.a0.template biased<4, false>({{.*}}), [[S:v[0-9]+]], -32776.0f * [[S]])
+// CHECK: groups.a0.template biased<4, false>({{.*}}) - 32776.0f;
 // CHECK: GemmFewConfig<GemmKind::BF16, 16, {{.*}}, 32, 1>
 // ROW: GemmFewConfig<GemmKind::BF16, 8, {{.*}}, 32, 1>
 // ONE: -> 1 fused

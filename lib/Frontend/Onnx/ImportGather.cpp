@@ -209,7 +209,7 @@ static void importReverseSequence(Operator &op) {
   if (!x || !lengths ||
       !op.require(x.rank() >= 2,
                   "expected rank 2 or more, found " + describe(x.shape)) ||
-      !op.require(time + batch == 1 && time * batch == 0,
+      !op.require((time == 0 && batch == 1) || (time == 1 && batch == 0),
                   "expected time and batch axes 0 and 1 or 1 and 0, found " +
                       llvm::Twine(time) + " and " + llvm::Twine(batch)) ||
       !op.require(lengths.dtype == DType::I64 &&

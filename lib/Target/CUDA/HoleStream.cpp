@@ -156,20 +156,12 @@ HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
   return yes;
 }
 
-/// Significant binary digits of an integer.
-static unsigned digitsOf(double number) {
-  auto magnitude = uint64_t(std::abs(number));
-  return magnitude == 0
-             ? 0
-             : llvm::Log2_64(magnitude) - llvm::countr_zero(magnitude) + 1;
-}
-
 static std::string floatText(double number) {
   return std::to_string(int64_t(number)) + ".0f";
 }
 
-/// Significant digits of a number that an integer of at most 8 bits, or of the
-/// 32 that it was widened to, was converted to; 0 for others.
+/// Whether a float was converted from an integer of at most 8 bits, or from the
+/// 32 that one was widened to.
 static bool isSmallInteger(Value value) {
   Operation *op = throughArray(value).getDefiningOp();
   if (!isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
@@ -207,7 +199,6 @@ std::optional<HoleStream::Biased> HoleStream::biasedOf(Emitter &emitter,
                   emitter.use(field->index) + " + " + field->offset + ")";
     result.number =
         32768.0 + (field->isSigned ? std::ldexp(1.0, field->width - 1) : 0.0);
-    result.bits = digitsOf(result.number);
     result.excess = floatText(result.number);
     return result;
   }
@@ -223,7 +214,6 @@ std::optional<HoleStream::Biased> HoleStream::biasedOf(Emitter &emitter,
     if (known != std::trunc(known) || std::abs(known) > 256)
       return std::nullopt;
     inner->number += known;
-    inner->bits = digitsOf(inner->number);
     inner->excess = floatText(inner->number);
     return inner;
   }
@@ -232,33 +222,11 @@ std::optional<HoleStream::Biased> HoleStream::biasedOf(Emitter &emitter,
   inner->excess =
       "(" + inner->excess + " + " + emitter.use(difference.getRhs()) + ")";
   inner->number = 0;
-  inner->bits = 16;
   return inner;
-}
-
-/// Significant digits of a float that was widened, else 24.
-static unsigned digitsOfScale(Value value) {
-  auto widened = throughArray(value).getDefiningOp<arith::ExtFOp>();
-  if (!widened)
-    return 24;
-  auto type = cast<FloatType>(widened.getIn().getType());
-  return type.getFPMantissaWidth();
 }
 
 std::optional<std::string> HoleStream::shorten(Emitter &emitter,
                                                Operation *op) const {
-  if (auto product = dyn_cast<arith::MulFOp>(op)) {
-    for (unsigned i : {0u, 1u}) {
-      Value scale = product->getOperand(1 - i);
-      std::optional<Biased> biased = biasedOf(emitter, product->getOperand(i));
-      if (!biased || biased->bits + digitsOfScale(scale) > 24)
-        continue;
-      std::string factor = emitter.use(scale);
-      return "m_fma(" + biased->text + ", " + factor + ", -" + biased->excess +
-             " * " + factor + ")";
-    }
-    return std::nullopt;
-  }
   if (op->getNumResults() != 1)
     return std::nullopt;
   if (auto widened = dyn_cast<arith::ExtFOp>(op)) {

@@ -52,12 +52,11 @@ private:
     /// Bits before it in its element: a number or an expression.
     std::string offset;
   };
-  /// A float that is 2^15 or more too large, and by how much: `excess` exactly,
-  /// with `bits` significant binary digits.
+  /// A float that is 2^15 or more too large, and by how much: `excess`, an
+  /// integer, so that the difference is exact.
   struct Biased {
     std::string text, excess;
     double number = 0; // of `excess`, where it is known
-    unsigned bits = 0;
   };
 
   std::optional<Field> fieldOf(Emitter &emitter, mlir::Value integer,

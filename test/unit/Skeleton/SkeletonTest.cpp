@@ -473,6 +473,9 @@ TEST_P(Skeleton, MatchesFloat64) {
   // Several tiles of a block with more steps than slots.
   if (c.isWarpgroup())
     check({3 * c.tileM + 5, c.tileN + 13, 2 * c.stages * c.tileK + 9, 2});
+  // Columns that end where a warpgroup's half of a tile does.
+  if (c.halfStages)
+    check({c.tileM + 9, c.tileN + c.tileN / 2, 37, 1});
   // More row tiles than one group, the last group incomplete; batches.
   check({2 * c.tileM + 17, c.tileN + 13, 37, 2});
 }

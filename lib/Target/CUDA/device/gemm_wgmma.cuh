@@ -409,7 +409,7 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
       if constexpr (!kTogether && !Holes::BoxB::kEights)
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
       gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c, m,
-                 n, n % (2 * R) == 0);
+                 n, n % Config::kTileN == 0);
     }
   }
 }

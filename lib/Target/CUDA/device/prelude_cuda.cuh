@@ -533,7 +533,10 @@ FUSEC_DEVICE void storeWords(void *p, const u32 *w) {
 }
 
 /// As storeWords where `mask`, in one instruction: what the words follow from
-/// is computed in any case, not moved behind a branch.
+/// is computed in any case, not moved behind a branch. No clobber of memory:
+/// loads of later pieces go ahead of it, which is what it is for. Kernels load
+/// what they store in place alone, each element in the thread that stores it,
+/// and the words follow from that load.
 template <i32 B>
 FUSEC_DEVICE void storeWordsIf(void *p, const u32 *w, bool mask) {
   const auto at = __cvta_generic_to_global(p);

@@ -13,8 +13,10 @@ using namespace fusec::analysis;
 
 /// Of a row in a block, where clusters are large enough for it.
 static constexpr int64_t kWantedBytes = 72 * 1024;
-/// What exchanges take beside it.
+/// What exchanges take beside it at least.
 static constexpr int64_t kExchangeBytes = 28 * 1024;
+/// Of arrays in shared memory.
+static constexpr uint64_t kAlignment = 128;
 /// Bytes that a thread loads together.
 static constexpr int64_t kThreadBytes = 128;
 /// Elements of a thread in an iteration: more of 16 bits were measured to be
@@ -32,28 +34,40 @@ static int64_t ceilDiv(int64_t a, int64_t b) {
   return llvm::divideCeil(uint64_t(a), uint64_t(b));
 }
 
-/// Blocks for rows of `bytes` together; 0 if there are not enough.
-static int64_t blocksFor(int64_t bytes, int64_t groups,
-                         const TargetInfo &target) {
-  int64_t wanted = target.rowBlockBytes ? target.rowBlockBytes : kWantedBytes;
-  int64_t most = target.maxClusterBlocks, blocks = 1;
-  while (blocks < most && ceilDiv(bytes, blocks) > wanted)
-    blocks *= 2;
-  if (ceilDiv(bytes, blocks) > target.sharedBytesPerBlock - kExchangeBytes)
-    return 0;
-  while (!target.rowBlockBytes && blocks < most &&
-         groups * blocks * 2 <= int64_t(target.multiprocessors) &&
-         bytes / (blocks * 2) >= kLeastBytes)
-    blocks *= 2;
-  return blocks;
-}
-
 /// Warps of a block along `columns`, of which a warp takes `span` at a time.
 static int64_t warpsFor(int64_t bytes, int64_t columns, int64_t span) {
   int64_t warps = bytes > 160 * 1024 ? 32 : bytes > 96 * 1024 ? 16 : 8;
   while (warps > 1 && span * warps / 2 >= columns)
     warps /= 2;
   return warps;
+}
+
+/// An upper bound of what reductions exchange: every warp of a block and every
+/// block of a cluster has a place for each state of each row, and no array is
+/// used again.
+static int64_t exchangeBytes(const LongRows &rows, const RowTiling &tiling) {
+  auto places = [](int64_t holders, int64_t bytes) -> int64_t {
+    return holders > 1 ? llvm::alignTo(holders * bytes, kAlignment) : 0;
+  };
+  int64_t result = 0;
+  for (int64_t state : rows.states)
+    result += places(tiling.columnWarps, tiling.rows() * state) +
+              places(tiling.cluster, tiling.rows() * state);
+  return std::max(result, kExchangeBytes);
+}
+
+/// Blocks that rows of `bytes` together should have.
+static int64_t blocksFor(int64_t bytes, int64_t groups,
+                         const TargetInfo &target) {
+  int64_t wanted = target.rowBlockBytes ? target.rowBlockBytes : kWantedBytes;
+  int64_t most = target.maxClusterBlocks, blocks = 1;
+  while (blocks < most && ceilDiv(bytes, blocks) > wanted)
+    blocks *= 2;
+  while (!target.rowBlockBytes && blocks < most &&
+         groups * blocks * 2 <= int64_t(target.multiprocessors) &&
+         bytes / (blocks * 2) >= kLeastBytes)
+    blocks *= 2;
+  return blocks;
 }
 
 /// Chunks of an iteration: as many loads as are on their way together, and
@@ -78,27 +92,38 @@ std::optional<RowTiling> analysis::keepRows(const LongRows &rows,
   result.across = rows.across;
   result.lanes = rows.across ? 1 : 32;
   result.vector = rows.vector;
-  int64_t bytes = 0;
+  // Short rows, for tests, are walked in several iterations, too.
+  bool isShort = target.rowBlockBytes && target.rowBlockBytes < kLeastBytes;
   auto fit = [&] {
-    bytes = result.rows() * rows.columns * rows.bytes;
+    int64_t bytes = result.rows() * rows.columns * rows.bytes;
+    auto fits = [&] {
+      int64_t columns = ceilDiv(rows.columns, result.cluster);
+      int64_t span = rows.across ? 1 : result.vector * 32;
+      int64_t own = ceilDiv(bytes, result.cluster);
+      result.columnWarps = warpsFor(bytes / result.cluster, columns, span);
+      if (isShort)
+        result.columnWarps = std::min<int64_t>(result.columnWarps, 2);
+      result.keptBytes =
+          target.sharedBytesPerBlock - exchangeBytes(rows, result);
+      return own <= result.keptBytes;
+    };
     result.cluster =
         blocksFor(bytes, ceilDiv(rows.rows, result.rows()), target);
-    return result.cluster != 0;
+    while (!fits()) {
+      if (result.cluster >= int64_t(target.maxClusterBlocks))
+        return false;
+      result.cluster *= 2;
+    }
+    return true;
   };
   while (rows.across && result.vector > 1 &&
          result.rows() * rows.bytes >= 2 * kLineBytes)
     result.vector /= 2;
-  while (!fit() && rows.across && result.vector > 1)
-    result.vector /= 2;
-  if (!result.cluster)
-    return std::nullopt;
+  for (; !fit(); result.vector /= 2)
+    if (!rows.across || result.vector == 1)
+      return std::nullopt;
   int64_t columns = ceilDiv(rows.columns, result.cluster);
   int64_t span = rows.across ? 1 : result.vector * 32;
-  result.columnWarps = warpsFor(bytes / result.cluster, columns, span);
-  // Short rows, for tests, are walked in several iterations, too.
-  bool isShort = target.rowBlockBytes && target.rowBlockBytes < kLeastBytes;
-  if (isShort)
-    result.columnWarps = std::min<int64_t>(result.columnWarps, 2);
   int64_t chunks = ceilDiv(columns, span * result.columnWarps);
   result.unroll = unrollFor(chunks, result.vector * rows.bytes, result.vector);
   if (isShort)
@@ -106,6 +131,5 @@ std::optional<RowTiling> analysis::keepRows(const LongRows &rows,
   result.columnsPerSplit =
       ceilDiv(rows.columns, result.columns() * result.unroll) *
       result.columns() * result.unroll;
-  result.keptBytes = target.sharedBytesPerBlock - kExchangeBytes;
   return result;
 }

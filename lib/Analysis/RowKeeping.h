@@ -17,11 +17,14 @@ struct LongRows {
   int64_t rows, columns;
   /// Of inputs, at each element.
   int64_t bytes;
+  /// Bytes of each state that a reduction makes of a row.
+  llvm::ArrayRef<int64_t> states;
 };
 
 /// The digits of rows that are read once: a block, or a cluster of 2 to 16,
 /// keeps its part in shared memory (in registers where one iteration takes it
-/// all). Nothing where the target has no clusters or the rows are too long.
+/// all). Nothing where the target has no clusters or the rows are too long for
+/// what the exchanges of the reductions leave of that memory.
 std::optional<RowTiling> keepRows(const LongRows &rows,
                                   const TargetInfo &target);
 

@@ -301,6 +301,17 @@ private:
           cast<graph::ReductionOpInterface>(stage.op).getStateTypes().size();
     return count;
   }
+  /// Bytes of each state where every reduction is made by itself.
+  SmallVector<int64_t> stateBytes() const {
+    SmallVector<int64_t> result;
+    for (const RegionStage &stage : form.stages)
+      for (Type type :
+           cast<graph::ReductionOpInterface>(stage.op).getStateTypes())
+        result.push_back(type.isIntOrFloat()
+                             ? llvm::divideCeil(type.getIntOrFloatBitWidth(), 8)
+                             : sizeof(int64_t));
+    return result;
+  }
   /// Few blocks without a split.
   bool isStarved(const RowTiling &tiling) const {
     return tiling.blocks(rows) < 2 * int64_t(target.multiprocessors);
@@ -499,9 +510,10 @@ RowTiling Chooser::run() {
       return resident;
   }
   bool onePass = isOnePass(form, rescale);
+  SmallVector<int64_t> states = stateBytes();
   if (!onePass || countPasses(form, true) > 1)
-    if (auto kept = keepRows({across, vector, rows, columns, access.inputBytes},
-                             target))
+    if (auto kept = keepRows(
+            {across, vector, rows, columns, access.inputBytes, states}, target))
       return *kept;
   bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
   if (!hasPairs || !onePass)

@@ -90,7 +90,30 @@ static Value callLanes(OpBuilder &builder, Location loc,
   return result;
 }
 
+/// The larger or smaller of two scalars is NaN where one is. LLVM's code for
+/// AVX-512 asks for quiet NaNs alone where it knows that the other operand is
+/// none (an integer, a constant), and gives that one for a signalling NaN.
+static void keepNaN(Operation *extreme) {
+  OpBuilder builder(extreme->getContext());
+  builder.setInsertionPointAfter(extreme);
+  Location loc = extreme->getLoc();
+  Value lhs = extreme->getOperand(0), rhs = extreme->getOperand(1);
+  Value isNaN =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, lhs, rhs);
+  Value sum = arith::AddFOp::create(builder, loc, lhs, rhs);
+  auto chosen =
+      arith::SelectOp::create(builder, loc, isNaN, sum, extreme->getResult(0));
+  extreme->getResult(0).replaceAllUsesExcept(chosen, chosen);
+}
+
 void host::expandMath(ModuleOp module) {
+  SmallVector<Operation *> extremes;
+  module.walk([&](Operation *op) {
+    if (isa<arith::MaximumFOp, arith::MinimumFOp>(op) &&
+        isa<FloatType>(op->getResult(0).getType()))
+      extremes.push_back(op);
+  });
+  llvm::for_each(extremes, keepNaN);
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (!functionOf(op).empty())

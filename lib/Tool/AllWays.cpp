@@ -192,7 +192,7 @@ static llvm::Expected<Row> runRow(const Arguments &arguments,
 //===----------------------------------------------------------------------===//
 
 static void print(const Row &row) {
-  llvm::outs() << llvm::left_justify(row.way, 48)
+  llvm::outs() << llvm::left_justify(row.way, 47) << ' '
                << llvm::left_justify(row.outcome, 13);
   if (row.outcome == name(Outcome::Right) || row.wrong)
     llvm::outs() << llvm::format("%8.3g %8.2f s", row.worst, row.seconds);
@@ -243,12 +243,19 @@ fusec::tool::verifyAllWays(const Arguments &arguments) {
   if (!subject)
     return subject.takeError();
   bool json = arguments.has("json");
-  if (!json)
+  if (!arguments.has("target") && !llvm::is_contained(*targets, "cuda") &&
+      !arguments.has("quiet"))
+    llvm::errs() << "note: no GPU was found; ways on cuda are left out\n";
+  if (!json && subject->unknown == 1)
+    llvm::outs() << "bounds: every element may be anything; no result is "
+                    "judged\n";
+  else if (!json)
     llvm::outs() << llvm::format("bounds: at most %.2g of the largest element "
-                                 "of an output; %.2g%% of the elements may be "
+                                 "of an output; %.3g%% of the elements may be "
                                  "anything\n",
-                                 subject->looseness, 100 * subject->unknown)
-                 << llvm::left_justify("way", 48)
+                                 subject->looseness, 100 * subject->unknown);
+  if (!json)
+    llvm::outs() << llvm::left_justify("way", 48)
                  << llvm::left_justify("outcome", 13) << "error over bound\n";
   std::vector<Row> rows;
   for (const std::string &name : *targets) {

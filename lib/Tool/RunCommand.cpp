@@ -27,10 +27,18 @@ static llvm::Error writeOutputs(llvm::StringRef folder,
   return llvm::Error::success();
 }
 
-/// How each output of the first or second target leaves the bounds of the
-/// graph; empty where it does not. Nothing if there are no bounds: --rtol,
-/// --atol or --steps are given, or they would take too long.
-static std::optional<std::vector<std::string>> judgeByBounds(
+namespace {
+/// How an output of the first or second target leaves the bounds of the graph,
+/// empty if it does not; how many of its elements may be anything.
+struct Verdict {
+  std::string wrong;
+  int64_t unknown = 0;
+};
+} // namespace
+
+/// Nothing if there are no bounds: --rtol, --atol or --steps are given, or they
+/// would take too long.
+static std::optional<std::vector<Verdict>> judgeByBounds(
     const Arguments &arguments, Model &model, llvm::ArrayRef<HostTensor> inputs,
     llvm::ArrayRef<HostTensor> first, llvm::ArrayRef<HostTensor> second) {
   if (arguments.has("rtol") || arguments.has("atol") || arguments.has("steps"))
@@ -40,13 +48,14 @@ static std::optional<std::vector<std::string>> judgeByBounds(
     llvm::consumeError(bounds.takeError());
     return std::nullopt;
   }
-  std::vector<std::string> verdicts;
+  std::vector<Verdict> verdicts;
   for (auto [bound, a, b] : llvm::zip(*bounds, first, second)) {
-    std::string wrong = deviationOf(bound, a).first;
-    if (wrong.empty())
-      if (wrong = deviationOf(bound, b).first; !wrong.empty())
-        wrong = arguments.value("against").str() + ": " + wrong;
-    verdicts.push_back(wrong);
+    reference::Deviation deviation = deviationOf(bound, a);
+    Verdict verdict{deviation.first, deviation.unknown};
+    if (verdict.wrong.empty())
+      if (verdict.wrong = deviationOf(bound, b).first; !verdict.wrong.empty())
+        verdict.wrong = arguments.value("against").str() + ": " + verdict.wrong;
+    verdicts.push_back(std::move(verdict));
   }
   return verdicts;
 }
@@ -89,24 +98,34 @@ static llvm::Expected<bool> runAgainst(const Arguments &arguments,
            (*session)->model().outputs, facts, *expected, outputs)) {
     Difference difference =
         compare(want, have, tolerance->of(spec.dtype, fact));
-    if (verdicts)
-      difference.first = (*verdicts)[i];
+    int64_t unknown = 0;
+    if (verdicts) {
+      difference.first = (*verdicts)[i].wrong;
+      unknown = (*verdicts)[i].unknown;
+    }
     ok &= difference.ok();
     if (json) {
       rows.push_back(Object{{"name", jsonText(spec.name)},
                             {"equal", difference.ok()},
                             {"max_relative", difference.maxRelative},
                             {"max_absolute", difference.maxAbsolute},
+                            {"unknown", unknown},
                             {"message", jsonText(difference.first)}});
       continue;
     }
     llvm::outs() << "against " << name << ": output " << quoted(spec.name)
                  << "\n  " << elementsText(want, 10) << "\n  "
-                 << (difference.ok() ? "equal" : "WRONG")
+                 << (!difference.ok()                        ? "WRONG"
+                     : unknown && unknown == want.elements() ? "NOT JUDGED"
+                                                             : "equal")
                  << llvm::format(", largest error %.2g relative, %.2g "
-                                 "absolute\n",
+                                 "absolute",
                                  difference.maxRelative,
                                  difference.maxAbsolute);
+    if (unknown)
+      llvm::outs() << "; " << unknown << " of " << want.elements()
+                   << " elements may be anything and are not judged";
+    llvm::outs() << '\n';
     if (!difference.ok())
       llvm::outs() << "  " << difference.first << '\n';
   }

@@ -32,9 +32,13 @@ std::vector<Way> verify::waysOf(const session::Target &target,
   ways.push_back({target, options});
   if (target.kind == TargetKind::Reference)
     return ways;
+  // What the caller asks for applies to every way: some are then equal.
   auto add = [&](auto change) {
-    ways.push_back({target, options});
-    change(ways.back().options);
+    Way way{target, options};
+    change(way.options);
+    if (llvm::none_of(
+            ways, [&](const Way &known) { return known.name() == way.name(); }))
+      ways.push_back(std::move(way));
   };
   add([](driver::CompileOptions &o) { o.fuse = false; });
   add([](driver::CompileOptions &o) { o.numerics = NumericsMode::Exact; });
@@ -47,7 +51,8 @@ std::vector<Way> verify::waysOf(const session::Target &target,
   if (target.kind != TargetKind::Host && options.target.maxClusterBlocks > 1)
     add([](driver::CompileOptions &o) { o.target.rowBlockBytes = kShortRow; });
   for (const driver::OptionalPass &pass : driver::optionalPasses())
-    if (target.kind != TargetKind::Host || pass.onGraphs)
+    if ((target.kind != TargetKind::Host || pass.onGraphs) &&
+        !llvm::is_contained(options.disabledPasses, pass.name))
       add([&](driver::CompileOptions &o) {
         o.disabledPasses.push_back(pass.name.str());
       });

@@ -15,7 +15,7 @@
 #pragma clang diagnostic ignored "-Weverything"
 
 namespace fusec_mutation {
-inline constexpr unsigned kMost = 1 << 17;
+inline constexpr unsigned kMost = 1 << 19;
 inline unsigned char nowhere[kMost];
 inline unsigned char *reached = nowhere;
 inline unsigned active = 0;

@@ -9,7 +9,8 @@ using namespace fusec::tool;
 
 static constexpr std::pair<ExitCode, llvm::StringRef> kExitCodes[] = {
     {ExitCode::Ok, "everything worked"},
-    {ExitCode::WrongResult, "a result is wrong (`verify`, `run --against`), or "
+    {ExitCode::WrongResult, "a result is wrong (`verify`, `run --against`), "
+                            "`fuzz` has a finding of any kind, or "
                             "files of the cache were damaged"},
     {ExitCode::Usage, "the command line or an input file is not right"},
     {ExitCode::Unsupported, "the input is right, but fusec cannot do it yet"},

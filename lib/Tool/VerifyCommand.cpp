@@ -315,7 +315,10 @@ CommandSpec fusec::tool::verifyCommand() {
       "unfused, exact and without each optional pass, and\njudges every way by "
       "bounds that follow from the graph and its "
       "inputs\n(docs/verification.md). "
-      "--rtol, --atol and --steps do not act there.",
+      "--rtol, --atol, --steps and --out do not act\nthere; --exact, --fuse "
+      "and "
+      "--disable-pass apply to all ways; --input, --inputs and\n--seed act "
+      "there alone.",
       concat({{{"all-ways", "",
                 "compute one graph file in every way and compare"}},
               {targetOptionSpec()},

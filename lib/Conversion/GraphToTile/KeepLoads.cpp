@@ -6,9 +6,10 @@
 // what it wrote itself, so no barrier is needed.
 //===----------------------------------------------------------------------===//
 #include "KeepLoads.h"
+#include "SharedSlots.h"
+#include "fusec/Dialect/Common/ConstantOf.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -16,13 +17,6 @@
 using namespace mlir;
 using namespace fusec;
 using namespace fusec::graph_to_tile;
-
-static std::optional<int64_t> constant(Value value) {
-  llvm::APInt number;
-  if (!matchPattern(value, m_ConstantInt(&number)))
-    return std::nullopt;
-  return number.getSExtValue();
-}
 
 namespace {
 /// A loop whose range is known.
@@ -80,8 +74,9 @@ private:
 } // namespace
 
 static std::optional<LoopRange> rangeOf(scf::ForOp loop) {
-  auto lower = constant(loop.getLowerBound()),
-       upper = constant(loop.getUpperBound()), step = constant(loop.getStep());
+  auto lower = constantOf(loop.getLowerBound()),
+       upper = constantOf(loop.getUpperBound()),
+       step = constantOf(loop.getStep());
   if (!lower || !upper || !step)
     return std::nullopt;
   return LoopRange{*lower, *upper, *step};
@@ -90,11 +85,7 @@ static std::optional<LoopRange> rangeOf(scf::ForOp loop) {
 /// Reads what does not change while the kernel runs.
 static bool isFixedLoad(Operation *op) {
   auto load = dyn_cast<tile::LoadOp>(op);
-  auto buffer = load ? dyn_cast<BlockArgument>(load.getBuffer()) : nullptr;
-  auto kernel = buffer
-                    ? dyn_cast<tile::KernelOp>(buffer.getOwner()->getParentOp())
-                    : tile::KernelOp();
-  return kernel && buffer.getArgNumber() < kernel.getReadOnly();
+  return load && tile::isReadOnly(load.getBuffer());
 }
 
 bool Comparison::compare(Value a, Value b) {
@@ -123,20 +114,13 @@ bool Keeper::mayKeep(tile::LoadOp load) {
 /// The elements of this iteration: a slot for each that the thread holds.
 Value Keeper::offsets(scf::ForOp loop) {
   Location loc = loop.getLoc();
-  int64_t slots = int64_t(kernel.getThreads()) *
-                  tile::getLayout(carrier).getRegisterCount();
-  auto type = RankedTensorType::get(carrier.getShape(), builder.getIndexType(),
-                                    carrier.getEncoding());
   auto index = [&](int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   };
   Value past = arith::SubIOp::create(builder, loc, loop.getInductionVar(),
                                      index(range.lower));
   Value trip = arith::DivUIOp::create(builder, loc, past, index(range.step));
-  Value base = arith::MulIOp::create(builder, loc, trip, index(slots));
-  Value spread = tile::SplatOp::create(builder, loc, type, base);
-  Value own = tile::SlotOp::create(builder, loc, type);
-  return arith::AddIOp::create(builder, loc, spread, own);
+  return placesOf(builder, loc, carrier, kernel.getThreads(), trip);
 }
 
 /// The shared array in which `loop` keeps `load`; null if there is no room.
@@ -145,17 +129,15 @@ Value Keeper::bufferOf(scf::ForOp loop, tile::LoadOp load) {
   if (it != buffers.end())
     return it->second;
   Type element = cast<RankedTensorType>(load.getType()).getElementType();
-  int64_t slots = int64_t(kernel.getThreads()) *
-                  tile::getLayout(carrier).getRegisterCount() * range.trips();
-  int64_t bytes = slots * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  int64_t slots = slotsOf(carrier, kernel.getThreads());
+  int64_t bytes = slots * range.trips() *
+                  llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
   if (bytes > left)
     return {};
   left -= bytes;
   Location loc = load.getLoc();
   builder.setInsertionPoint(loop);
-  auto type = MemRefType::get({slots}, element, MemRefLayoutAttrInterface(),
-                              builder.getI64IntegerAttr(tile::kSharedSpace));
-  Value buffer = tile::AllocOp::create(builder, loc, type, /*dynamic=*/true);
+  Value buffer = makeSlots(builder, loc, slots, range.trips(), element);
   // Behind all loads of the iteration: a store waits for what it stores.
   Operation *last = load;
   for (Operation &op : *loop.getBody())

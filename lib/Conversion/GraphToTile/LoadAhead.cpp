@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "LoadAhead.h"
+#include "SharedSlots.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,13 +15,6 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::graph_to_tile;
 
-static bool isReadOnly(Value buffer) {
-  auto arg = dyn_cast<BlockArgument>(buffer);
-  auto kernel = arg ? dyn_cast<tile::KernelOp>(arg.getOwner()->getParentOp())
-                    : tile::KernelOp();
-  return kernel && arg.getArgNumber() < kernel.getReadOnly();
-}
-
 void graph_to_tile::hoistFromLoop(scf::ForOp loop) {
   moveLoopInvariantCode(
       loop.getLoopRegions(),
@@ -29,7 +23,7 @@ void graph_to_tile::hoistFromLoop(scf::ForOp loop) {
       },
       [&](Operation *op, Region *) {
         auto load = dyn_cast<tile::LoadOp>(op);
-        return load ? isReadOnly(load.getBuffer())
+        return load ? tile::isReadOnly(load.getBuffer())
                     : isPure(op) && op->getNumRegions() == 0;
       },
       [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
@@ -59,6 +53,14 @@ static bool collect(tile::LoadOp load, scf::ForOp loop,
   return true;
 }
 
+/// The ops of a slice as they stand in the loop's body.
+static SmallVector<Operation *> inOrder(llvm::SetVector<Operation *> slice) {
+  SmallVector<Operation *> ops = slice.takeVector();
+  llvm::sort(ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return ops;
+}
+
 /// Copies `slice` and `loads` at the builder's place for iteration `at`.
 static SmallVector<Value> copyFor(OpBuilder &builder, scf::ForOp loop,
                                   ArrayRef<Operation *> slice,
@@ -77,13 +79,11 @@ void graph_to_tile::loadAhead(scf::ForOp loop) {
   SmallVector<tile::LoadOp> loads;
   llvm::SetVector<Operation *> needed;
   for (auto load : loop.getBody()->getOps<tile::LoadOp>())
-    if (isReadOnly(load.getBuffer()) && collect(load, loop, needed))
+    if (tile::isReadOnly(load.getBuffer()) && collect(load, loop, needed))
       loads.push_back(load);
   if (loads.empty())
     return;
-  SmallVector<Operation *> slice = needed.takeVector();
-  llvm::sort(slice,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  SmallVector<Operation *> slice = inOrder(std::move(needed));
   IRRewriter rewriter(loop);
   Location loc = loop.getLoc();
   SmallVector<Value> inits =
@@ -130,12 +130,8 @@ private:
   Value splat(Value value) {
     return tile::SplatOp::create(rewriter, loc, tileOf(value.getType()), value);
   }
-  int64_t slots() const {
-    return ring.threads * tile::getLayout(ring.carrier).getRegisterCount();
-  }
   void findLoads();
   void makeBuffers();
-  Value places(Value stage);
   void copyFor(Value at, Value stage);
   void readCopies(Value stage);
 
@@ -153,33 +149,20 @@ void Copier::findLoads() {
   llvm::SetVector<Operation *> needed;
   for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
     auto type = cast<RankedTensorType>(load.getType());
-    if (isReadOnly(load.getBuffer()) && type == tileOf(type.getElementType()) &&
+    if (tile::isReadOnly(load.getBuffer()) &&
+        type == tileOf(type.getElementType()) &&
         ring.isCopied(cast<BlockArgument>(load.getBuffer())) &&
         collect(load, loop, needed))
       loads.push_back(load);
   }
-  slice = needed.takeVector();
-  llvm::sort(slice,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  slice = inOrder(std::move(needed));
 }
 
 void Copier::makeBuffers() {
-  for (tile::LoadOp load : loads) {
-    Type element = load.getBuffer().getType().getElementType();
-    auto type = MemRefType::get({ring.stages * slots()}, element,
-                                MemRefLayoutAttrInterface(),
-                                rewriter.getI64IntegerAttr(tile::kSharedSpace));
+  for (tile::LoadOp load : loads)
     buffers.push_back(
-        tile::AllocOp::create(rewriter, loc, type, /*dynamic=*/true));
-  }
-}
-
-/// What each thread has of a stage.
-Value Copier::places(Value stage) {
-  Value base = arith::MulIOp::create(rewriter, loc, stage, index(slots()));
-  Value own =
-      tile::SlotOp::create(rewriter, loc, tileOf(rewriter.getIndexType()));
-  return arith::AddIOp::create(rewriter, loc, splat(base), own);
+        makeSlots(rewriter, loc, slotsOf(ring.carrier, ring.threads),
+                  ring.stages, load.getBuffer().getType().getElementType()));
 }
 
 /// Starts the copies of iteration `at`, a group of their own.
@@ -190,7 +173,7 @@ void Copier::copyFor(Value at, Value stage) {
     rewriter.clone(*op, mapping);
   Value exists = splat(arith::CmpIOp::create(
       rewriter, loc, arith::CmpIPredicate::slt, at, loop.getUpperBound()));
-  Value target = places(stage);
+  Value target = placesOf(rewriter, loc, ring.carrier, ring.threads, stage);
   for (auto [load, buffer] : llvm::zip(loads, buffers)) {
     Value mask = exists;
     if (load.getMask())
@@ -204,7 +187,7 @@ void Copier::copyFor(Value at, Value stage) {
 }
 
 void Copier::readCopies(Value stage) {
-  Value from = places(stage);
+  Value from = placesOf(rewriter, loc, ring.carrier, ring.threads, stage);
   for (auto [load, buffer] : llvm::zip(loads, buffers)) {
     Value copied = tile::LoadOp::create(rewriter, loc, load.getType(), buffer,
                                         from, Value(), Value(), /*vector=*/1);

@@ -261,19 +261,25 @@ void RegionEmitter::store(Value value, Value buffer, RankedTensorType type,
                         /*vector=*/1);
 }
 
-void RegionEmitter::buildCombine(graph::ReductionOpInterface reduction,
-                                 tile::ReduceOp reduce) {
+void RegionEmitter::buildCombine(tile::ReduceOp reduce,
+                                 CombineBuilder combine) {
   OpBuilder::InsertionGuard guard(builder);
   Block &block = reduce.getCombine().emplaceBlock();
-  SmallVector<Type> types = reduction.getStateTypes();
+  unsigned count = reduce->getNumResults();
   for (unsigned side = 0; side < 2; ++side)
-    for (Type type : types)
-      block.addArgument(type, loc);
+    for (Type type : reduce->getResultTypes())
+      block.addArgument(getElementTypeOrSelf(type), loc);
   builder.setInsertionPointToStart(&block);
   ElementBuilder scalars(builder, loc);
   ValueRange args = block.getArguments();
-  tile::YieldOp::create(builder, loc,
-                        reduction.buildCombine(scalars,
-                                               args.take_front(types.size()),
-                                               args.drop_front(types.size())));
+  tile::YieldOp::create(
+      builder, loc,
+      combine(scalars, args.take_front(count), args.drop_front(count)));
+}
+
+void RegionEmitter::buildCombine(graph::ReductionOpInterface reduction,
+                                 tile::ReduceOp reduce) {
+  buildCombine(reduce, [&](ElementBuilder &eb, ValueRange lhs, ValueRange rhs) {
+    return reduction.buildCombine(eb, lhs, rhs);
+  });
 }

@@ -110,7 +110,12 @@ public:
   /// A computed element of `elementType`, rounded, as it is stored.
   mlir::Value toStorage(mlir::Value value, mlir::Type elementType);
 
-  /// Builds a combine region of `reduction` into `reduce`.
+  /// Joins two states, scalars one after the other.
+  using CombineBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      graph::ElementBuilder &, mlir::ValueRange, mlir::ValueRange)>;
+  /// Builds the combine region of `reduce`.
+  void buildCombine(tile::ReduceOp reduce, CombineBuilder combine);
+  /// The same from `reduction`.
   void buildCombine(graph::ReductionOpInterface reduction,
                     tile::ReduceOp reduce);
 

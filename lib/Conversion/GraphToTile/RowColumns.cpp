@@ -159,26 +159,16 @@ SmallVector<Value>
 ColumnSchedule::reduce(ArrayRef<const analysis::RegionStage *> stages,
                        ValueRange states, RankedTensorType result,
                        int64_t axis) {
-  SmallVector<Type> types, elements;
-  for (Value state : states) {
-    elements.push_back(getElementTypeOrSelf(state));
-    types.push_back(RankedTensorType::get(result.getShape(), elements.back(),
-                                          result.getEncoding()));
-  }
+  SmallVector<Type> types;
+  for (Value state : states)
+    types.push_back(RankedTensorType::get(
+        result.getShape(), getElementTypeOrSelf(state), result.getEncoding()));
   auto op = tile::ReduceOp::create(kb.builder, kb.loc, types, states,
                                    ArrayRef<int64_t>{axis});
-  OpBuilder::InsertionGuard guard(kb.builder);
-  Block &block = op.getCombine().emplaceBlock();
-  for (unsigned side = 0; side < 2; ++side)
-    for (Type type : elements)
-      block.addArgument(type, kb.loc);
-  kb.builder.setInsertionPointToStart(&block);
-  graph::ElementBuilder scalars(kb.builder, kb.loc);
-  ValueRange args = block.getArguments();
-  tile::YieldOp::create(kb.builder, kb.loc,
-                        combineAll(scalars, stages,
-                                   args.take_front(elements.size()),
-                                   args.drop_front(elements.size())));
+  kb.emitter.buildCombine(
+      op, [&](graph::ElementBuilder &eb, ValueRange lhs, ValueRange rhs) {
+        return combineAll(eb, stages, lhs, rhs);
+      });
   return llvm::to_vector_of<Value>(op.getResults());
 }
 

@@ -261,18 +261,10 @@ SmallVector<Value> RowSchedule::reduceStates(const Unit &unit,
         RankedTensorType::get(row.getShape(), type, row.getEncoding()));
   auto reduce = tile::ReduceOp::create(kb.builder, kb.loc, types, states,
                                        ArrayRef<int64_t>{1});
-  OpBuilder::InsertionGuard guard(kb.builder);
-  Block &block = reduce.getCombine().emplaceBlock();
-  for (unsigned side = 0; side < 2; ++side)
-    for (Type type : typesOf(unit))
-      block.addArgument(type, kb.loc);
-  kb.builder.setInsertionPointToStart(&block);
-  graph::ElementBuilder scalars(kb.builder, kb.loc);
-  ValueRange args = block.getArguments();
-  tile::YieldOp::create(kb.builder, kb.loc,
-                        combinePair(scalars, unit,
-                                    args.take_front(types.size()),
-                                    args.drop_front(types.size())));
+  kb.emitter.buildCombine(
+      reduce, [&](graph::ElementBuilder &eb, ValueRange lhs, ValueRange rhs) {
+        return combinePair(eb, unit, lhs, rhs);
+      });
   return llvm::to_vector_of<Value>(reduce.getResults());
 }
 

@@ -238,14 +238,19 @@ void ReduceLowering::reduceWarps() {
       [&](const Digit &digit) { return isReduced(digit); }, code.lane);
   int64_t slots = layout.getWarpCount() * keptLanes * keptCount;
   bool isRepeated = bool(op->getParentOfType<scf::ForOp>());
-  bool alternates = isRepeated && slots <= kMostAlternating;
+  auto arrayFor = [&](Value acc, int64_t count) {
+    return MemRefType::get({count},
+                           cast<MemRefType>(acc.getType()).getElementType(),
+                           MemRefLayoutAttrInterface(),
+                           code.builder.getI64IntegerAttr(tile::kSharedSpace));
+  };
+  bool alternates = isRepeated && slots <= kMostAlternating &&
+                    llvm::all_of(accs, [&](Value acc) {
+                      return code.hasRoom(arrayFor(acc, 2 * slots));
+                    });
   SmallVector<Value> shared;
   for (Value acc : accs) {
-    auto type =
-        MemRefType::get({alternates ? 2 * slots : slots},
-                        cast<MemRefType>(acc.getType()).getElementType(),
-                        MemRefLayoutAttrInterface(),
-                        code.builder.getI64IntegerAttr(tile::kSharedSpace));
+    MemRefType type = arrayFor(acc, alternates ? 2 * slots : slots);
     shared.push_back(alternates ? code.ownBuffer(loc, type)
                                 : code.exchangeBuffer(loc, type, shared));
   }

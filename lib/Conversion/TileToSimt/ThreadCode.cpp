@@ -81,17 +81,24 @@ Value ThreadCode::slot(Location loc, tile::LayoutAttr layout, Value reg) {
 // Of the 48 KiB of static shared memory of a block.
 static constexpr int64_t kExchangeBytes = 24 * 1024;
 
+static int64_t bytesOf(MemRefType type) {
+  return type.getNumElements() *
+         int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+}
+
+bool ThreadCode::hasRoom(MemRefType type) const {
+  return exchangeBytes + bytesOf(type) <= kExchangeBytes;
+}
+
 Value ThreadCode::exchangeBuffer(Location loc, MemRefType type,
                                  ArrayRef<Value> taken) {
-  int64_t bytes = type.getNumElements() *
-                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  if (exchangeBytes + bytes > kExchangeBytes)
+  if (!hasRoom(type))
     for (Value known : exchanges)
       if (known.getType() == type && !llvm::is_contained(taken, known)) {
         simt::BarrierOp::create(builder, loc);
         return known;
       }
-  exchangeBytes += bytes;
+  exchangeBytes += bytesOf(type);
   // At the kernel's start, so that it is visible wherever it is used again.
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(warp.getDefiningOp());
@@ -100,6 +107,7 @@ Value ThreadCode::exchangeBuffer(Location loc, MemRefType type,
 }
 
 Value ThreadCode::ownBuffer(Location loc, MemRefType type) {
+  exchangeBytes += bytesOf(type);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(warp.getDefiningOp());
   return simt::SharedOp::create(builder, loc, type);

@@ -43,6 +43,8 @@ public:
   /// behind a barrier.
   mlir::Value exchangeBuffer(mlir::Location loc, mlir::MemRefType type,
                              llvm::ArrayRef<mlir::Value> taken);
+  /// Whether one more array leaves others of that size their room.
+  bool hasRoom(mlir::MemRefType type) const;
   /// A shared array that nothing else uses.
   mlir::Value ownBuffer(mlir::Location loc, mlir::MemRefType type);
   llvm::SmallVector<mlir::Value> exchanges;

@@ -3,10 +3,10 @@
 //
 // An integer in a byte that was read becomes a float without a conversion: the
 // byte is put below the exponent of 2^15, in one instruction. 2^15 is taken off
-// in the subtraction of a zero point or in the product with a scale, which are
-// exact as one fused step.
+// together with a zero point, by a subtraction that is exact.
 //===----------------------------------------------------------------------===//
 #include "HoleStream.h"
+#include "fusec/Dialect/Common/ConstantOf.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -96,13 +96,6 @@ static Value throughArray(Value value) {
   return stored ? stored : value;
 }
 
-static std::optional<int64_t> integerOf(Value value) {
-  llvm::APInt number;
-  if (!matchPattern(value, m_ConstantInt(&number)))
-    return std::nullopt;
-  return number.getSExtValue();
-}
-
 std::optional<HoleStream::Field>
 HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
   integer = throughArray(integer);
@@ -118,7 +111,7 @@ HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
     return Field{load.getMemRef(), load.getIndices()[0], 8, isSigned, "0"};
   }
   auto isNumber = [&](unsigned operand, int64_t number) {
-    return integerOf(op->getOperand(operand)) == number;
+    return constantOf(op->getOperand(operand)) == number;
   };
   auto half = [&](Value of, const char *offset, bool isSigned) {
     std::optional<Field> whole = fieldOf(emitter, of, isSigned);
@@ -131,7 +124,7 @@ HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
   if (isa<arith::AndIOp>(op) && isNumber(1, 15)) {
     if (auto shift = op->getOperand(0).getDefiningOp();
         isa_and_nonnull<arith::ShRUIOp, arith::ShRSIOp>(shift) &&
-        integerOf(shift->getOperand(1)) == 4)
+        constantOf(shift->getOperand(1)) == 4)
       return half(shift->getOperand(0), "4", false);
     return half(op->getOperand(0), "0", false);
   }
@@ -139,7 +132,7 @@ HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
     return half(op->getOperand(0), "4", false);
   if (isa<arith::ShRSIOp>(op) && isNumber(1, 4) && isSigned) {
     if (auto left = op->getOperand(0).getDefiningOp<arith::ShLIOp>();
-        left && integerOf(left.getRhs()) == 4)
+        left && constantOf(left.getRhs()) == 4)
       return half(left.getLhs(), "0", true);
     return half(op->getOperand(0), "4", true);
   }

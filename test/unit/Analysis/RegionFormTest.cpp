@@ -1,8 +1,7 @@
 //===- RegionFormTest.cpp - limits of regions without windows -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "fusec/Analysis/RegionShape.h"
-#include "gtest/gtest.h"
+#include "OpsFixture.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -45,25 +44,8 @@ TEST(StencilWindow, NeedsMapsOfBothOperands) {
   }
 }
 
-class RegionForms : public ::testing::Test {
+class RegionForms : public OpsFixture {
 protected:
-  MLIRContext context;
-  Location loc = UnknownLoc::get(&context);
-  OpBuilder builder{&context};
-  OwningOpRef<ModuleOp> module;
-  FactTable facts;
-  SmallVector<Operation *> ops;
-
-  void SetUp() override {
-    context.loadDialect<graph::GraphDialect>();
-    module = ModuleOp::create(loc);
-    builder.setInsertionPointToEnd(module->getBody());
-  }
-
-  RankedTensorType type(ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, Float32Type::get(&context));
-  }
-
   template <typename Op, typename... Args>
   Value make(Args &&...args) {
     auto op = Op::create(builder, loc, std::forward<Args>(args)...);
@@ -75,8 +57,7 @@ protected:
 // An op that is evaluated at more indices than the limit is refused, also
 // where it is a reduction whose operand reaches the limit.
 TEST_F(RegionForms, OperandsOfReductionsCountAsReads) {
-  Value x = graph::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(type({32, 32}), 1.0f));
+  Value x = input({32, 32});
   Value e = make<graph::ExpOp>(x);
   Value rows = make<graph::ReduceOp>(type({32}), graph::ReduceKind::sum, e,
                                      ArrayRef<int64_t>{1});

@@ -1,10 +1,10 @@
 //===- StencilFormTest.cpp - boxes and halos of window chains -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "OpsFixture.h"
 #include "fusec/Analysis/StencilMarch.h"
 #include "fusec/Analysis/StencilTile.h"
 #include "mlir/IR/Verifier.h"
-#include "gtest/gtest.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -12,27 +12,8 @@ using namespace fusec::analysis;
 
 namespace {
 
-class StencilForm : public ::testing::Test {
+class StencilForm : public OpsFixture {
 protected:
-  MLIRContext context;
-  Location loc = UnknownLoc::get(&context);
-  OpBuilder builder{&context};
-  OwningOpRef<ModuleOp> module;
-  FactTable facts;
-  SmallVector<Operation *> ops;
-
-  void SetUp() override {
-    context.loadDialect<graph::GraphDialect>();
-    module = ModuleOp::create(loc);
-    builder.setInsertionPointToEnd(module->getBody());
-  }
-
-  Value input(ArrayRef<int64_t> shape) {
-    auto type = RankedTensorType::get(shape, Float32Type::get(&context));
-    return graph::ConstantOp::create(builder, loc,
-                                     DenseElementsAttr::get(type, 1.0f));
-  }
-
   /// A window of `edge` in all axes with `pad` on every side.
   Value window(Value x, int64_t edge, int64_t stride, int64_t pad,
                int64_t dilation = 1) {
@@ -42,9 +23,9 @@ protected:
         dilations(sizes.size(), dilation), shape;
     for (int64_t n : sizes)
       shape.push_back((n + 2 * pad - dilation * (edge - 1) - 1) / stride + 1);
-    auto op = graph::WindowReduceOp::create(
-        builder, loc, RankedTensorType::get(shape, Float32Type::get(&context)),
-        graph::ReduceKind::sum, x, edges, strides, dilations, pads, pads);
+    auto op = graph::WindowReduceOp::create(builder, loc, type(shape),
+                                            graph::ReduceKind::sum, x, edges,
+                                            strides, dilations, pads, pads);
     ops.push_back(op);
     return op.getResult();
   }

@@ -171,33 +171,11 @@ TEST(RowOnePass, ResidentColumns) {
         {{2e-6, 1e-9}, false, 7});
 }
 
-// Parts without elements join with a mean whose square overflows.
-TEST(RowSplit, VarianceOfLargeMeans) {
-  for (int64_t columns : {40001, 200001})
-    checkGraph(
-        llvm::formatv(R"(func.func @f(%x: tensor<2x{0}xf32>) -> tensor<2xf32> {{
-    %big = graph.constant dense<1.0e20> : tensor<2x{0}xf32>
-    %n = graph.constant dense<{0}.0> : tensor<2xf32>
-    %y = graph.add %x, %big : tensor<2x{0}xf32>
-    %s = graph.reduce sum %y [1] : tensor<2x{0}xf32> -> tensor<2xf32>
-    %m = graph.div %s, %n : tensor<2xf32>
-    %mb = graph.broadcast %m [0] : tensor<2xf32> -> tensor<2x{0}xf32>
-    %d = graph.sub %y, %mb : tensor<2x{0}xf32>
-    %q = graph.mul %d, %d : tensor<2x{0}xf32>
-    %v = graph.reduce sum %q [1] : tensor<2x{0}xf32> -> tensor<2xf32>
-    return %v : tensor<2xf32>
-  })",
-                      columns)
-            .str(),
-        {{0, 1e36}, false, 17});
-}
-
-// Means of the parts that lie apart are the largest share of the squares.
-TEST(RowSplit, VarianceOfATrend) {
-  for (int64_t columns : {40001, 70001})
-    checkGraph(
-        llvm::formatv(R"(func.func @f(%x: tensor<2x{0}xf32>) -> tensor<2xf32> {{
-    %i = graph.iota 1 : tensor<2x{0}xf32>
+/// The squares of what x + `what` differs from its mean by, in two rows.
+static std::string varianceOf(llvm::StringRef what, int64_t columns) {
+  return llvm::formatv(
+             R"(func.func @f(%x: tensor<2x{0}xf32>) -> tensor<2xf32> {{
+    %i = {1} : tensor<2x{0}xf32>
     %n = graph.constant dense<{0}.0> : tensor<2xf32>
     %y = graph.add %x, %i : tensor<2x{0}xf32>
     %s = graph.reduce sum %y [1] : tensor<2x{0}xf32> -> tensor<2xf32>
@@ -208,7 +186,19 @@ TEST(RowSplit, VarianceOfATrend) {
     %v = graph.reduce sum %q [1] : tensor<2x{0}xf32> -> tensor<2xf32>
     return %v : tensor<2xf32>
   })",
-                      columns)
-            .str(),
-        {{2e-5, 0}, false, 18});
+             columns, what)
+      .str();
+}
+
+// Parts without elements join with a mean whose square overflows.
+TEST(RowSplit, VarianceOfLargeMeans) {
+  for (int64_t columns : {40001, 200001})
+    checkGraph(varianceOf("graph.constant dense<1.0e20>", columns),
+               {{0, 1e36}, false, 17});
+}
+
+// Means of the parts that lie apart are the largest share of the squares.
+TEST(RowSplit, VarianceOfATrend) {
+  for (int64_t columns : {40001, 70001})
+    checkGraph(varianceOf("graph.iota 1", columns), {{2e-5, 0}, false, 18});
 }

@@ -26,6 +26,8 @@ constexpr int kMultiprocessors = 16, kSharedPerBlock = 97, kMinor = 76,
 class SessionTargetTest : public testing::Test {
 protected:
   void SetUp() override {
+    // A device is opened together with its compiler, which the machine may
+    // lack.
     auto nvrtc = runtime::Nvrtc::open();
     if (!nvrtc)
       GTEST_SKIP() << llvm::toString(nvrtc.takeError());

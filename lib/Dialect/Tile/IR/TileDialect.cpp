@@ -33,6 +33,13 @@ LayoutAttr fusec::tile::getLayout(Type type) {
                 : LayoutAttr();
 }
 
+bool fusec::tile::isReadOnly(Value buffer) {
+  auto arg = dyn_cast<BlockArgument>(buffer);
+  auto kernel =
+      arg ? dyn_cast<KernelOp>(arg.getOwner()->getParentOp()) : KernelOp();
+  return kernel && arg.getArgNumber() < kernel.getReadOnly();
+}
+
 bool fusec::tile::isShared(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getMemorySpaceAsInt() ==
          kSharedSpace;

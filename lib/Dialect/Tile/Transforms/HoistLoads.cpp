@@ -26,13 +26,6 @@ static bool runsAtLeastOnce(scf::ForOp loop) {
          lower.slt(upper);
 }
 
-static bool isReadOnly(Value buffer) {
-  auto arg = dyn_cast<BlockArgument>(buffer);
-  auto kernel =
-      arg ? dyn_cast<KernelOp>(arg.getOwner()->getParentOp()) : KernelOp();
-  return kernel && arg.getArgNumber() < kernel.getReadOnly();
-}
-
 namespace {
 struct HoistLoadsPass : fusec::tile::impl::HoistLoadsPassBase<HoistLoadsPass> {
   void runOnOperation() override {

@@ -14,7 +14,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 using namespace fusec::cuda;
@@ -284,7 +283,8 @@ std::string GemmConfig::deviceType() const {
       "U8I8", "U8",   "E4M3", "E4M3E5M2", "E5M2E4M3", "E5M2"};
   static constexpr const char *types[] = {"GemmConfig", "GemmWgmmaConfig",
                                           "GemmFewConfig"};
-  std::string text = types[static_cast<unsigned>(loop)];
+  std::string text =
+      halfStages ? "GemmApartConfig" : types[static_cast<unsigned>(loop)];
   text += std::string("<GemmKind::") + names[static_cast<unsigned>(kind)];
   auto add = [&](std::initializer_list<int64_t> numbers) {
     for (int64_t v : numbers)
@@ -298,7 +298,6 @@ std::string GemmConfig::deviceType() const {
     break;
   case GemmLoop::Warpgroup:
     if (halfStages) {
-      text.replace(0, strlen(types[1]), "GemmApartConfig");
       add({tileN, stages, halfStages, groupM, cluster});
       text += parts ? ", true" : "";
       break;

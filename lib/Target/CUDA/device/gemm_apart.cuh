@@ -162,6 +162,11 @@ FUSEC_DEVICE void gemmApartIssue(Sum (&sums)[R], u64 a, u64 b, i32 i,
       accumulate);
 }
 
+/// Descriptors of a step: A's upper and lower 64 rows, the half of B.
+struct GemmApartStep {
+  u64 a, below, b;
+};
+
 /// Multiplies; `half` is the warpgroup's half of the columns.
 template <class Config, class Holes, class Ring>
 FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
@@ -181,6 +186,14 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
   if (half == 1 && work.total() >= Config::kLag)
     mbar_wait(empty, GemmApartSlots<Config>::b(0) + Config::kLag - 1, 0);
   GemmApartTurn<Config> turn{{0, 0}, {0, 0}};
+  // Waits for the slots of the step whose turn it is.
+  auto next = [&]() -> GemmApartStep {
+    mbar_wait(full, turn.a.slot, turn.a.parity);
+    mbar_wait(full, first + turn.b.slot, turn.b.parity);
+    i32 a = turn.a.slot * Config::kSlotA;
+    return {A::make(ring, a), A::make(ring, a + 64 * Config::kTileK),
+            B::make(ring, begin + turn.b.slot * Config::kSlotB)};
+  };
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
     tile.n0 += half * Config::kHalfN;
@@ -192,20 +205,15 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         upper[r] = lower[r] = 0;
       Sum one[kSums], two[kSums];
       for (i32 s = 0; s < work.steps; ++s) {
-        mbar_wait(full, turn.a.slot, turn.a.parity);
-        mbar_wait(full, first + turn.b.slot, turn.b.parity);
-        u64 a = A::make(ring, turn.a.slot * Config::kSlotA);
-        u64 below =
-            A::make(ring, turn.a.slot * Config::kSlotA + 64 * Config::kTileK);
-        u64 b = B::make(ring, begin + turn.b.slot * Config::kSlotB);
+        GemmApartStep at = next();
         wgmma_fence();
         FUSEC_UNROLL
         for (i32 i = 0; i < 4; ++i)
-          gemmApartIssue<Config, Holes>(one, a, b, i, i > 0);
+          gemmApartIssue<Config, Holes>(one, at.a, at.b, i, i > 0);
         wgmma_commit();
         FUSEC_UNROLL
         for (i32 i = 0; i < 4; ++i)
-          gemmApartIssue<Config, Holes>(two, below, b, i, i > 0);
+          gemmApartIssue<Config, Holes>(two, at.below, at.b, i, i > 0);
         wgmma_commit();
         if (s == 0)
           gemmPrefetch<128, Config::kHalfN>(holes, tile, work.m, work.n);
@@ -222,17 +230,13 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
       }
     } else {
       for (i32 s = 0; s < work.steps; ++s) {
-        mbar_wait(full, turn.a.slot, turn.a.parity);
-        mbar_wait(full, first + turn.b.slot, turn.b.parity);
-        u64 a = A::make(ring, turn.a.slot * Config::kSlotA);
-        u64 below =
-            A::make(ring, turn.a.slot * Config::kSlotA + 64 * Config::kTileK);
-        u64 b = B::make(ring, begin + turn.b.slot * Config::kSlotB);
+        GemmApartStep at = next();
         wgmma_fence();
         FUSEC_UNROLL
         for (i32 i = 0; i < 4; ++i) {
-          gemmApartIssue<Config, Holes>(upper, a, b, i, s > 0 || i > 0);
-          gemmApartIssue<Config, Holes>(lower, below, b, i, s > 0 || i > 0);
+          gemmApartIssue<Config, Holes>(upper, at.a, at.b, i, s > 0 || i > 0);
+          gemmApartIssue<Config, Holes>(lower, at.below, at.b, i,
+                                        s > 0 || i > 0);
         }
         wgmma_commit();
         if (s == 0)
@@ -274,10 +278,7 @@ FUSEC_DEVICE void gemmApart(const Holes &holes, const MapA &mapA,
     }
     mbar_init_fence();
   }
-  if constexpr (Config::kCluster > 1)
-    cluster_sync();
-  else
-    bar();
+  gemmMeet<Config>();
   GemmWork<Config> work;
   work.begin(m, n, k, batch);
   if (warp() < 4) {

@@ -8,8 +8,8 @@
 //
 // Inclusion order of the skeleton (the files include nothing themselves):
 // prelude, gemm_config, gemm_load, gemm_epilogue, gemm_fragment, gemm_mma,
-// gemm_fma, gemm_few, gemm_wgmma, gemm_promote and gemm_apart (where the prelude of
-// sm_90a is there), gemm_entry.
+// gemm_fma, gemm_few, gemm_wgmma, gemm_promote and gemm_apart (where the
+// prelude of sm_90a is there), gemm_entry.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_GEMM_CONFIG_CUH
 #define FUSEC_GEMM_CONFIG_CUH
@@ -53,8 +53,9 @@ struct GemmSource {
 };
 
 /// Element: what shared memory and the operand holes have (for 8-bit integers
-/// i8, whatever the sign; for 8-bit floats f8e4m3, whatever the type). A, B: what the products take it for. Sum: what
-/// accumulates and comes to the epilogue.
+/// i8, whatever the sign; for 8-bit floats f8e4m3, whatever the type). A, B:
+/// what the products take it for. Sum: what accumulates and comes to the
+/// epilogue.
 template <class ElementType, class TypeA, class TypeB, class SumType>
 struct GemmTypesOf {
   using Element = ElementType;

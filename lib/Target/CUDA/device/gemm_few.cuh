@@ -21,9 +21,9 @@
 #define FUSEC_GEMM_FEW_CUH
 
 /// One instantiation: tiles of TileM (8, 16, 32, 64) x TileN, WarpsK warps, a
-/// ring of `Stages` steps for each. All sums of a CTA are of different k. With a
-/// `Span` a lane has that many k of a step, and B streams (GemmStream): `Staged`
-/// copies of a lane for each of its columns go through the ring.
+/// ring of `Stages` steps for each. All sums of a CTA are of different k. With
+/// a `Span` a lane has that many k of a step, and B streams (GemmStream):
+/// `Staged` copies of a lane for each of its columns go through the ring.
 template <GemmKind Kind, i32 TileM, i32 TileN, i32 WarpsK, i32 Stages,
           i32 Cluster, i32 Span = 0, i32 Staged = 0>
 struct GemmFewConfig {
@@ -86,9 +86,9 @@ FUSEC_DEVICE void gemmWords(u32 *words, const Element (&v)[N]) {
   }
 }
 
-/// The 16-byte slot of chunk c of row g of the eight rows i, in the span of lane
-/// t of the row: the lanes that write four neighbouring chunks, and the ones
-/// that read one of each span, have banks of their own.
+/// The 16-byte slot of chunk c of row g of the eight rows i, in the span of
+/// lane t of the row: the lanes that write four neighbouring chunks, and the
+/// ones that read one of each span, have banks of their own.
 template <i32 Chunks>
 FUSEC_DEVICE i32 gemmFewPlace(i32 i, i32 c, i32 g, i32 t) {
   return (i * Chunks + c) * 32 + 4 * g + (t ^ c * (4 / Chunks));
@@ -96,8 +96,9 @@ FUSEC_DEVICE i32 gemmFewPlace(i32 i, i32 c, i32 g, i32 t) {
 
 /// Brings one operand's groups of a lane: along k, 16 bytes of k of every
 /// eighth of the tile's lines (a span of k: several groups); along the outer
-/// dimension, eight lines of it at each of kGroup k. An Async operand is copied as far ahead as the ring
-/// allows; a Computed one waits in registers for the next step.
+/// dimension, eight lines of it at each of kGroup k. An Async operand is copied
+/// as far ahead as the ring allows; a Computed one waits in registers for the
+/// next step.
 template <class Config, class Holes, class Side, i32 Groups, i32 Chunks = 1>
 struct GemmFewSide {
   using Element = typename Config::Element;
@@ -220,8 +221,8 @@ struct GemmFewWarp {
   /// Multiplies the step at words[at..] of A by that of B at `k0`, which was
   /// read, and reads the rest of B's step at `next` meanwhile.
   template <class Words, class Stream>
-  FUSEC_METHOD void multiply(const Holes &holes, Words words, i32 at,
-                             Stream &b, i32 k0, i32 next) {
+  FUSEC_METHOD void multiply(const Holes &holes, Words words, i32 at, Stream &b,
+                             i32 k0, i32 next) {
     constexpr i32 kChunks = Config::kChunks;
     u32 x[kChunks][kBlocksM][4];
     FUSEC_UNROLL
@@ -372,10 +373,10 @@ FUSEC_DEVICE void gemmFewEpilogue(const Holes &holes, Shared staged,
 }
 
 /// The part of a warp in k, and the steps that it has. Tiles start at different
-/// steps, as all of them would wait for the same lines of A otherwise. Where B is
-/// copied they start whole rounds of warps apart, so that the warps of a CTA read
-/// neighbouring pieces of B at any time; where it streams, single steps apart,
-/// which is faster by a tenth on an H200.
+/// steps, as all of them would wait for the same lines of A otherwise. Where B
+/// is copied they start whole rounds of warps apart, so that the warps of a CTA
+/// read neighbouring pieces of B at any time; where it streams, single steps
+/// apart, which is faster by a tenth on an H200.
 template <class Config>
 struct GemmFewSteps {
   static constexpr i32 kParts = Config::kWarpsK * Config::kCluster;
@@ -472,15 +473,10 @@ FUSEC_DEVICE void gemm_few_stream(const Holes &holes, i32 m, i32 n, i32 k,
   gemmFewEpilogue<Config>(holes, staged, tile, rank, m, n);
 }
 
-/// One CTA of the contraction; meaning as for gemm_mma. A is along k.
-/// Launch: Config::kThreads threads, Config::kSharedBytes dynamic shared bytes,
-/// a cluster in x for each tile of TileM x TileN of each batch.
+/// As gemm_few where both operands are copied or computed.
 template <class Config, class Holes>
-FUSEC_DEVICE void gemm_few(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
-  if constexpr (Config::kStreams) {
-    gemm_few_stream<Config>(holes, m, n, k, batch);
-    return;
-  } else {
+FUSEC_DEVICE void gemm_few_plain(const Holes &holes, i32 m, i32 n, i32 k,
+                                 i32 batch) {
   using A = GemmFewSide<Config, Holes, GemmSideA<Holes>, Config::kGroupsA>;
   using B = GemmFewSide<Config, Holes, GemmSideB<Holes>, Config::kGroupsB>;
   constexpr i32 kStages = Config::kStages;
@@ -545,7 +541,17 @@ FUSEC_DEVICE void gemm_few(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
   state.stage(staged, warp() * Config::kSlab);
   bar();
   gemmFewEpilogue<Config>(holes, staged, tile, rank, m, n);
-  }
+}
+
+/// One CTA of the contraction; meaning as for gemm_mma. A is along k.
+/// Launch: Config::kThreads threads, Config::kSharedBytes dynamic shared bytes,
+/// a cluster in x for each tile of TileM x TileN of each batch.
+template <class Config, class Holes>
+FUSEC_DEVICE void gemm_few(const Holes &holes, i32 m, i32 n, i32 k, i32 batch) {
+  if constexpr (Config::kStreams)
+    gemm_few_stream<Config>(holes, m, n, k, batch);
+  else
+    gemm_few_plain<Config>(holes, m, n, k, batch);
 }
 
 #endif // FUSEC_GEMM_FEW_CUH

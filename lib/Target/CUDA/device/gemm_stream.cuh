@@ -96,8 +96,8 @@ FUSEC_DEVICE void gemm_stage(Ring ring, i32 at, i32 r, const T *p, I off,
 }
 
 /// The columns of B of a lane, each eighth of a tile's. What one copy brings
-/// waits in the lane's part of the ring, the rest (scales) in registers from one
-/// step of Config::kSpan k to the next.
+/// waits in the lane's part of the ring, the rest (scales) in registers from
+/// one step of Config::kSpan k to the next.
 template <class Config, class Holes>
 struct GemmStream {
   using Element = typename Config::Element;

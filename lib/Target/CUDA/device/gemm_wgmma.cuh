@@ -136,10 +136,10 @@ struct GemmNoMap {};
 /// have only so many rows, as there are no more; the tile's others are zeros
 /// from the start (A along k only).
 /// With `Blocks` >= 0 (B along k only) the rows of each block of 32 come in the
-/// order 0 1 8 9 16 17 24 25 2 3 ..: the columns of the accumulators that a lane
-/// has are then eight consecutive ones. The map's dimensions are k, rows of 2,
-/// 4 (8 apart), 4 (2 apart) and 32, the last going through all batches, each of
-/// `Blocks` (0 where there are none).
+/// order 0 1 8 9 16 17 24 25 2 3 ..: the columns of the accumulators that a
+/// lane has are then eight consecutive ones. The map's dimensions are k, rows
+/// of 2, 4 (8 apart), 4 (2 apart) and 32, the last going through all batches,
+/// each of `Blocks` (0 where there are none).
 template <GemmOrder Order, i32 Split, bool HasLow, bool HasHigh, i32 Rows = 0,
           i32 Blocks = -1>
 struct GemmBox {
@@ -368,8 +368,8 @@ FUSEC_DEVICE void gemmFinish(const Holes &holes, const Sum (&v)[8], i32 batch,
     i32 valid = fits || left > kColumns ? kColumns : left;
     if constexpr (Holes::kMasks)
       holes.epilogue(batch, row < m ? row : m - 1,
-                     fits || left > 0 ? at : (n - 1) / kColumns * kColumns, some,
-                     row < m ? valid : 0);
+                     fits || left > 0 ? at : (n - 1) / kColumns * kColumns,
+                     some, row < m ? valid : 0);
     else if (row < m && (fits || left > 0))
       holes.epilogue(batch, row, at, some, valid);
   }
@@ -417,7 +417,8 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
 /// Asks for what the epilogue of a warpgroup's Rows x Columns results will
 /// read. Called while products are under way.
 template <i32 Rows, i32 Columns, class Holes>
-FUSEC_DEVICE void gemmPrefetch(const Holes &holes, GemmTile tile, i32 m, i32 n) {
+FUSEC_DEVICE void gemmPrefetch(const Holes &holes, GemmTile tile, i32 m,
+                               i32 n) {
   if constexpr (Holes::kPrefetches) {
     constexpr i32 kParts = Columns / 32;
     for (i32 i = tid() % 128; i < Rows * kParts; i += 128) {
@@ -427,6 +428,15 @@ FUSEC_DEVICE void gemmPrefetch(const Holes &holes, GemmTile tile, i32 m, i32 n) 
         holes.prefetch(tile.batch, row, column);
     }
   }
+}
+
+/// Barriers that a CTA has made are there for the others of its cluster.
+template <class Config>
+FUSEC_DEVICE void gemmMeet() {
+  if constexpr (Config::kCluster > 1)
+    cluster_sync();
+  else
+    bar();
 }
 
 /// Gives a slot back to the producers that fill it.
@@ -441,10 +451,10 @@ FUSEC_DEVICE void gemmRelease(FUSEC_SHARED_PTR(FusecMbarrier) empty, i32 slot) {
 }
 
 template <class Config, class Holes, class Ring>
-FUSEC_DEVICE void
-gemmPromote(const Holes &holes, Ring ring, FUSEC_SHARED_PTR(FusecMbarrier) full,
-            FUSEC_SHARED_PTR(FusecMbarrier) empty,
-            const GemmWork<Config> &work, i32 group);
+FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
+                              FUSEC_SHARED_PTR(FusecMbarrier) full,
+                              FUSEC_SHARED_PTR(FusecMbarrier) empty,
+                              const GemmWork<Config> &work, i32 group);
 
 /// Multiplies what the producer brings; `group` is the warpgroup's 64 rows.
 template <class Config, class Holes, class Ring>
@@ -527,10 +537,7 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
     }
     mbar_init_fence();
   }
-  if constexpr (Config::kCluster > 1)
-    cluster_sync();
-  else
-    bar();
+  gemmMeet<Config>();
   GemmWork<Config> work;
   work.begin(m, n, k, batch);
   if constexpr (Holes::BoxA::kRows > 0) {

@@ -30,6 +30,8 @@ LayoutAttr getLayout(mlir::Type type);
 inline constexpr unsigned kSharedSpace = 3;
 /// True for a buffer in shared memory.
 bool isShared(mlir::Value buffer);
+/// True for a buffer of the kernel's that nobody writes while it runs.
+bool isReadOnly(mlir::Value buffer);
 
 } // namespace fusec::tile
 

@@ -66,9 +66,7 @@ static void addStage(driver::Stage stage, Operation *root, Features &features) {
 // Running
 //===----------------------------------------------------------------------===//
 
-/// Whether a graph may be unsupported: all targets but the reference refuse
-/// loops. Any other graph that does not compile is a finding.
-static bool hasLoop(func::FuncOp function) {
+static bool hasLoopIn(func::FuncOp function) {
   return function
       .walk([&](Operation *op) {
         return op != function && op->getNumRegions() ? WalkResult::interrupt()
@@ -81,9 +79,9 @@ namespace {
 /// Runs ways of a case and keeps the reports.
 class Runner {
 public:
-  Runner(CaseReport &report, bool mayRefuse,
+  Runner(CaseReport &report, bool hasLoop,
          llvm::function_ref<void(llvm::StringRef)> entering)
-      : report(report), mayRefuse(mayRefuse), entering(entering) {}
+      : report(report), hasLoop(hasLoop), entering(entering) {}
 
   void run(const Case &subject, llvm::ArrayRef<Bounds> bounds, const Way &way,
            const llvm::Twine &suffix = "") {
@@ -101,14 +99,22 @@ public:
     verify::Judgement judgement =
         outputs ? verify::judge(subject.model.outputs, bounds, *outputs)
                 : verify::judge(outputs.takeError());
-    if (judgement.outcome == verify::Outcome::Unsupported && !mayRefuse)
+    if (judgement.outcome == verify::Outcome::Unsupported &&
+        !mayRefuse(way.target.kind))
       judgement.outcome = verify::Outcome::Failed;
     report.ways.push_back({name, std::move(judgement)});
   }
 
 private:
+  /// Loops have no GPU kernels. Any other graph that does not compile is a
+  /// finding.
+  bool mayRefuse(TargetKind kind) const {
+    return hasLoop &&
+           (kind == TargetKind::Cuda || kind == TargetKind::Emulator);
+  }
+
   CaseReport &report;
-  bool mayRefuse;
+  bool hasLoop;
   llvm::function_ref<void(llvm::StringRef)> entering;
 };
 } // namespace
@@ -149,12 +155,12 @@ CaseReport fuzz::runCase(uint64_t seed, llvm::ArrayRef<session::Target> targets,
     report.failure = what + llvm::toString(std::move(error));
     return report;
   };
-  entering("generator");
+  entering("making the graph");
   llvm::Expected<Case> subject = generate(seed);
   if (!subject)
     return fail("generator: ", subject.takeError());
   addOps(subject->model.function(), report.features);
-  entering("bounds");
+  entering("deriving the bounds");
   bool hasGpu = llvm::any_of(targets, [](const session::Target &target) {
     return target.kind == TargetKind::Cuda;
   });
@@ -162,7 +168,7 @@ CaseReport fuzz::runCase(uint64_t seed, llvm::ArrayRef<session::Target> targets,
   if (!bounds)
     return fail("bounds: ", bounds.takeError());
   Rng rng(~seed);
-  Runner runner(report, hasLoop(subject->model.function()), entering);
+  Runner runner(report, hasLoopIn(subject->model.function()), entering);
   Way reference;
   reference.target.kind = TargetKind::Reference;
   runner.run(*subject, *bounds, reference);

@@ -127,6 +127,8 @@ llvm::Expected<Arguments> Arguments::parse(const CommandSpec &command,
     if (llvm::Error error =
             checkChoice(word, command.positionalChoices, call, call + " "))
       return error;
+  if (llvm::Error error = checkRules(command.rules, result))
+    return error;
   return result;
 }
 
@@ -187,6 +189,7 @@ void fusec::tool::printHelp(llvm::raw_ostream &os, const CommandSpec &command) {
     for (auto [i, line] : llvm::enumerate(lines))
       os.indent(i ? width + 4 : width - name.size() + 2) << line << '\n';
   }
+  printRules(os, command);
   os << "\nexamples:\n";
   for (const Example &example : command.examples)
     os << "  " << example.command << "\n      " << example.purpose << '\n';

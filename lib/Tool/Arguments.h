@@ -35,6 +35,25 @@ struct Example {
   llvm::StringRef purpose;
 };
 
+/// That an option is given on the command line, or is not; with values, that it
+/// is given with one of these.
+struct Clause {
+  llvm::StringRef option;
+  bool isGiven;
+  std::vector<llvm::StringRef> values;
+};
+Clause given(llvm::StringRef option, std::vector<llvm::StringRef> values = {});
+Clause absent(llvm::StringRef option, std::vector<llvm::StringRef> values = {});
+
+/// Options that act only where one of `where` holds. Elsewhere they are
+/// refused: whoever gives an option wants what it says.
+struct Rule {
+  std::vector<llvm::StringRef> options;
+  std::vector<Clause> where;
+  /// Why they do not act elsewhere, and what to do instead.
+  llvm::StringRef why, remedy;
+};
+
 class Arguments;
 
 /// A subcommand: parsing, help and completion all come from it.
@@ -52,18 +71,27 @@ struct CommandSpec {
   /// The only values of those; empty: they are files.
   llvm::ArrayRef<llvm::StringRef> positionalChoices = {};
   llvm::Expected<ExitCode> (*run)(const Arguments &);
+  /// May speak of options that the command lacks, which are never given.
+  std::vector<Rule> rules = {};
 };
 
 /// What was given on the command line, checked against a CommandSpec.
 class Arguments {
 public:
   /// Fails on unknown options and values (naming the nearest known one),
-  /// missing or unexpected values, repetition, and too few or too many
-  /// positionals, of which `--help` needs none.
+  /// missing or unexpected values, repetition, options that do not act with the
+  /// others, and too few or too many positionals, of which `--help` needs none.
   static llvm::Expected<Arguments> parse(const CommandSpec &command,
                                          llvm::ArrayRef<llvm::StringRef> args);
 
   bool has(llvm::StringRef name) const { return options.contains(name); }
+  bool holds(const Clause &clause) const;
+  /// A copy in which `name` has one more value.
+  Arguments with(llvm::StringRef name, llvm::StringRef value) const {
+    Arguments copy = *this;
+    copy.options[name].push_back(value);
+    return copy;
+  }
   /// The value of `name`, or `otherwise`.
   llvm::StringRef value(llvm::StringRef name,
                         llvm::StringRef otherwise = "") const;
@@ -80,8 +108,14 @@ private:
   llvm::StringMap<std::vector<llvm::StringRef>> options;
 };
 
+/// Fails if an option of `arguments` does not act. Arguments::parse asks.
+llvm::Error checkRules(llvm::ArrayRef<Rule> rules, const Arguments &arguments);
+
 /// Prints the help of a command.
 void printHelp(llvm::raw_ostream &os, const CommandSpec &command);
+
+/// The part of help that says where options act; nothing if all always do.
+void printRules(llvm::raw_ostream &os, const CommandSpec &command);
 
 /// "--name" or "-n", as it is typed.
 std::string spelled(llvm::StringRef option);

@@ -331,15 +331,16 @@ CommandSpec fusec::tool::benchCommand() {
       "from so many\nsets that data come from memory and not from the "
       "last-level cache. On a GPU also: how\nclose to the floor (minimum bytes "
       "at the bandwidth of copies), and energy by NVML.",
-      concat({{targetOptionSpec()},
-              {{"repeat", "N",
-                "runs to measure, after up to 10 that are not (default: 100)"}},
-              inputOptionSpecs(),
-              bindingOptionSpecs(),
-              likeOptionSpecs(),
-              compileOptionSpecs(),
-              {{"json", "", "report as JSON (docs/tool.md has the schema)"}},
-              commonOptionSpecs()}),
+      concat<OptionSpec>(
+          {{targetOptionSpec()},
+           {{"repeat", "N",
+             "runs to measure, after up to 10 that are not (default: 100)"}},
+           inputOptionSpecs(),
+           bindingOptionSpecs(),
+           likeOptionSpecs(),
+           compileOptionSpecs(),
+           {{"json", "", "report as JSON (docs/tool.md has the schema)"}},
+           commonOptionSpecs()}),
       {{"fusec bench softmax.mlir --target=host --repeat 20",
         "on the CPU; median, p10 and p90 of 20 runs"},
        {"fusec bench model.onnx --target=cuda", "of 100 runs on the GPU"},
@@ -348,5 +349,6 @@ CommandSpec fusec::tool::benchCommand() {
       1,
       1,
       {},
-      bench};
+      bench,
+      compileOptionRules()};
 }

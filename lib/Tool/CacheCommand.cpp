@@ -72,9 +72,9 @@ CommandSpec fusec::tool::cacheCommand() {
       "in\nXDG_CACHE_HOME/fusec, else in ~/.cache/fusec. FUSEC_CACHE=off keeps "
       "none,\nFUSEC_CACHE_SIZE=512M bounds them (default: 1G). Whoever can "
       "write to the\nfolder can run code on the GPU as its owner.",
-      concat({{{"dir", "DIR", "another folder than that"},
-               {"json", "", "report as JSON"}},
-              commonOptionSpecs()}),
+      concat<OptionSpec>({{{"dir", "DIR", "another folder than that"},
+                           {"json", "", "report as JSON"}},
+                          commonOptionSpecs()}),
       {{"fusec cache stats", "where it is and how much is in it"},
        {"fusec cache verify",
         "checks every file and removes those that are damaged; exit code 1 if "

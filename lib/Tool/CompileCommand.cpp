@@ -167,9 +167,6 @@ static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
   auto like = parseLike(arguments, *bindings, *options);
   if (!like)
     return like.takeError();
-  if (*like && (what < Emit::Cuda || what == Emit::Llvm))
-    return toolError(ExitCode::Usage, "--like is for text of kernels",
-                     "--emit=cuda, cu, ptx or cubin");
   llvm::Expected<std::string> text =
       emit(*model, *options, arguments, what, std::move(*like));
   if (!text)
@@ -186,7 +183,7 @@ CommandSpec fusec::tool::compileCommand() {
       "MODEL [options]",
       "Compiles a graph file (.onnx, or MLIR text: .mlir, or - for stdin) and "
       "writes one\nstage of the result.",
-      concat(
+      concat<OptionSpec>(
           {{{"emit", "STAGE",
              "graph  primitive ops, simplified\n"
              "fused  one graph.fusion per kernel\n"
@@ -216,5 +213,19 @@ CommandSpec fusec::tool::compileCommand() {
       1,
       1,
       {},
-      compile};
+      compile,
+      concat<Rule>(
+          {{{{"elide"},
+             {given("emit", {"graph", "fused"})},
+             "other stages have no constants in their text",
+             "add --emit=graph or --emit=fused"},
+            {{"like", "like-dim"},
+             {absent("emit", {"graph", "fused", "tile", "simt", "llvm"})},
+             "kernels of another size are taken over as text",
+             "--emit=cuda, cu, ptx or cubin"},
+            {{"row-block"},
+             {absent("emit", {"graph", "llvm"})},
+             "clusters of blocks are of GPU kernels",
+             "--emit=fused, tile, simt, cuda, cu, ptx or cubin"}},
+           compileOptionRules()})};
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Options.h"
+#include "ShellWord.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -17,18 +18,6 @@ static constexpr StringRef kShells[] = {"bash", "zsh", "fish"};
 /// The first line of the help of an option.
 static StringRef firstLine(const OptionSpec &option) {
   return option.help.split('\n').first;
-}
-
-/// `text` within single quotes of a shell, with `special` characters escaped.
-static std::string quote(StringRef text, StringRef special = "") {
-  std::string result = "'";
-  for (char c : text) {
-    if (c == '\'')
-      result += "'\\''";
-    else
-      (special.contains(c) ? result += '\\' : result) += c;
-  }
-  return result + "'";
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,14 +116,15 @@ static std::string zshOption(const OptionSpec &option) {
             (option.choices.empty() && !takesPath
                  ? ""
                  : zshAction(option.value, option.choices));
-  return quote(spec);
+  return singleQuoted(spec);
 }
 
 static void printZsh(llvm::raw_ostream &os) {
   std::vector<CommandSpec> commands = allCommands();
   os << "#compdef fusec\n_fusec() {\n  local -a commands=(\n";
   for (const CommandSpec &command : commands)
-    os << "    " << quote((command.name + ":" + command.brief).str()) << '\n';
+    os << "    " << singleQuoted((command.name + ":" + command.brief).str())
+       << '\n';
   os << "  )\n  if ((CURRENT == 2)); then\n"
         "    _describe command commands\n    return\n  fi\n"
         "  local command=$words[2]\n  shift words\n  ((CURRENT--))\n"
@@ -145,7 +135,8 @@ static void printZsh(llvm::raw_ostream &os) {
       os << " \\\n      " << zshOption(option);
     if (command.maxPositionals)
       os << " \\\n      "
-         << quote("*:argument:" + zshAction("FILE", command.positionalChoices));
+         << singleQuoted("*:argument:" +
+                         zshAction("FILE", command.positionalChoices));
     os << " ;;\n";
   }
   os << "  esac\n}\n"
@@ -162,23 +153,23 @@ static void printFish(llvm::raw_ostream &os) {
   os << "# fish completion of fusec\n";
   for (const CommandSpec &command : commands)
     os << "complete -c fusec -n __fish_use_subcommand -f -a " << command.name
-       << " -d " << quote(command.brief, "\\") << '\n';
+       << " -d " << singleQuoted(command.brief, "\\") << '\n';
   for (const CommandSpec &command : commands) {
     std::string when = "complete -c fusec -n '__fish_seen_subcommand_from " +
                        command.name.str() + "' ";
     for (const OptionSpec &option : command.options) {
       os << when << (option.name.size() == 1 ? "-s " : "-l ") << option.name;
       if (!option.choices.empty())
-        os << " -x -a " << quote(llvm::join(option.choices, " "));
+        os << " -x -a " << singleQuoted(llvm::join(option.choices, " "));
       else if (option.value.ends_with("DIR"))
         os << " -x -a '(__fish_complete_directories)'";
       else if (!option.value.empty())
         os << (option.value.ends_with("FILE") ? " -r" : " -x");
-      os << " -d " << quote(firstLine(option), "\\") << '\n';
+      os << " -d " << singleQuoted(firstLine(option), "\\") << '\n';
     }
     if (!command.positionalChoices.empty())
       os << when << "-f -a "
-         << quote(llvm::join(command.positionalChoices, " ")) << '\n';
+         << singleQuoted(llvm::join(command.positionalChoices, " ")) << '\n';
   }
 }
 

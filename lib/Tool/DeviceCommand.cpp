@@ -46,7 +46,9 @@ static llvm::Expected<ExitCode> devices(const Arguments &arguments) {
                      "emulator need no GPU");
   if (llvm::Error error = runtime::cudaSelfTest())
     return withCode(ExitCode::Failed, std::move(error));
-  llvm::outs() << "self-test passed\n";
+  // With --json the exit code says it.
+  if (!arguments.has("json"))
+    llvm::outs() << "self-test passed\n";
   return ExitCode::Ok;
 }
 
@@ -58,9 +60,10 @@ CommandSpec fusec::tool::devicesCommand() {
       "Shows the GPUs, the driver and NVRTC of this machine. Finds NVRTC "
       "in the loader's\npath, in /usr/local/cuda*, or where the environment "
       "variable FUSEC_NVRTC says.",
-      concat({{{"self-test", "", "compile and run a small program on the GPU"},
-               {"json", "", "report as JSON"}},
-              commonOptionSpecs()}),
+      concat<OptionSpec>(
+          {{{"self-test", "", "compile and run a small program on the GPU"},
+            {"json", "", "report as JSON"}},
+           commonOptionSpecs()}),
       {{"fusec devices", "what is there, and what is missing"},
        {"fusec devices --self-test", "a first look at an unknown machine"}},
       0,

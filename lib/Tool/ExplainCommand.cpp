@@ -11,13 +11,6 @@
 using namespace fusec;
 using namespace fusec::tool;
 
-static llvm::Error checkOutputs(const Arguments &arguments) {
-  if (arguments.has("json") && arguments.has("dot"))
-    return toolError(ExitCode::Usage, "--json and --dot both want stdout",
-                     "give one of them; --html=FILE goes with either");
-  return llvm::Error::success();
-}
-
 static llvm::Error writeExplanation(const Arguments &arguments,
                                     const Explanation &explanation) {
   bool quietPage = false;
@@ -38,8 +31,6 @@ static llvm::Error writeExplanation(const Arguments &arguments,
 }
 
 static llvm::Expected<ExitCode> explain(const Arguments &arguments) {
-  if (llvm::Error error = checkOutputs(arguments))
-    return error;
   llvm::Expected<TargetInfo> info = targetInfo(arguments.value("arch"));
   if (!info)
     return info.takeError();
@@ -76,14 +67,15 @@ CommandSpec fusec::tool::explainCommand() {
       "memory, spills and occupancy if NVRTC is\nthere. Shows for every edge "
       "that was not fused the reason, what it costs and the\nsmallest change "
       "that would allow it. Needs no GPU.",
-      concat({{{"json", "", "report as JSON (docs/tool.md has the schema)"},
-               {"dot", "", "the kernels as a graph for Graphviz"},
-               {"html", "FILE", "also write one page with picture and tables"},
-               {"plan-only", "",
-                "use neither NVRTC nor a GPU: faster, the same everywhere"}},
-              bindingOptionSpecs(),
-              compileOptionSpecs(),
-              commonOptionSpecs()}),
+      concat<OptionSpec>(
+          {{{"json", "", "report as JSON (docs/tool.md has the schema)"},
+            {"dot", "", "the kernels as a graph for Graphviz"},
+            {"html", "FILE", "also write one page with picture and tables"},
+            {"plan-only", "",
+             "use neither NVRTC nor a GPU: faster, the same everywhere"}},
+           bindingOptionSpecs(),
+           compileOptionSpecs(),
+           commonOptionSpecs()}),
       {{"fusec explain softmax.mlir", "one kernel: everything fuses"},
        {"fusec explain model.onnx --html=plan.html",
         "a page for a browser, and the text here"},
@@ -96,5 +88,14 @@ CommandSpec fusec::tool::explainCommand() {
       1,
       1,
       {},
-      explain};
+      explain,
+      concat<Rule>({{{{"json"},
+                      {absent("dot")},
+                      "both want stdout",
+                      "give one of them; --html=FILE goes with either"},
+                     {{"json", "dot"},
+                      {absent("html", {"-"})},
+                      "both want stdout",
+                      "give a file for the page, as --html=plan.html"}},
+                    compileOptionRules()})};
 }

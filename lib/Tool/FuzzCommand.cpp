@@ -1,106 +1,32 @@
 //===- FuzzCommand.cpp - fusec fuzz ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Children run seeds and write what they found as lines; one that crashes or
-// hangs is itself a finding, of the seed it was at. This process opens no
-// device: threads and CUDA contexts do not survive a fork.
-//
-// A child writes "way NAME" before each way and one JSON object per seed.
+// Children run seeds (FuzzWork.h) and write what they found as lines; one that
+// crashes or hangs is itself a finding, of the seed it was at. This process
+// opens no device: threads and CUDA contexts do not survive a fork.
 //===----------------------------------------------------------------------===//
 #include "ChildProcess.h"
 #include "Commands.h"
 #include "FuzzTally.h"
+#include "FuzzWork.h"
 #include "Options.h"
 #include "Progress.h"
 #include "SaveCase.h"
 #include "llvm/Support/Format.h"
-#include <chrono>
-#include <csignal>
 #include <list>
-#include <sys/resource.h>
 
 using namespace fusec;
 using namespace fusec::tool;
 using llvm::StringRef;
-using llvm::json::Object;
 using Clock = std::chrono::steady_clock;
+using Settings = FuzzSettings;
 
 /// Seeds of one child: memory of contexts adds up, and a GPU's context takes
 /// longer to make than a case to run.
 static constexpr int64_t kSeedsPerChild = 50, kSeedsPerCudaChild = 500;
 
-namespace {
-struct Settings {
-  uint64_t seed = 0, end = 0;
-  /// Of the whole, of a way; 0 for no limit.
-  double seconds = 0, limit = 0;
-  int64_t jobs = 1, megabytes = 0, perChild = kSeedsPerChild;
-  std::string out;
-  llvm::SmallVector<TargetKind> targets;
-};
-} // namespace
-
 static double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-//===----------------------------------------------------------------------===//
-// In a child
-//===----------------------------------------------------------------------===//
-
-/// One thread each: there is a child per core. Code that is compiled fast takes
-/// a third of the time.
-static llvm::Error openAll(const Settings &settings, bool fastCompile,
-                           std::vector<Target> &targets) {
-  session::OpenOptions options;
-  options.fastCompile = fastCompile;
-  options.threads = 1;
-  for (TargetKind kind : settings.targets) {
-    llvm::Expected<Target> target = session::openTarget(kind, options);
-    if (!target)
-      return withCode(ExitCode::NoDevice, target.takeError(),
-                      "'fusec devices' shows what is there");
-    targets.push_back(std::move(*target));
-  }
-  return llvm::Error::success();
-}
-
-/// Whether the code of case `seed` is compiled for speed.
-static bool isOptimized(uint64_t seed) { return seed % 8 == 0; }
-
-/// Runs seeds [first, end).
-static void runSeeds(const Settings &settings, uint64_t first, uint64_t end,
-                     llvm::raw_ostream &os) {
-  if (settings.megabytes > 0) {
-    rlim_t bytes = rlim_t(settings.megabytes) << 20;
-    rlimit limit = {bytes, bytes};
-    setrlimit(RLIMIT_DATA, &limit);
-  }
-  rlimit noCore = {0, 0};
-  setrlimit(RLIMIT_CORE, &noCore);
-  // A stack trace takes longer than a case; --count=1 shows it.
-  if (settings.end - settings.seed > 1)
-    for (int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP})
-      std::signal(signal, SIG_DFL);
-  std::vector<Target> fast, optimized;
-  if (llvm::Error error = llvm::joinErrors(
-          openAll(settings, true, fast), openAll(settings, false, optimized))) {
-    os << "way " << llvm::toString(std::move(error)) << '\n';
-    return;
-  }
-  for (uint64_t seed = first; seed < end; ++seed) {
-    fuzz::CaseReport report = fuzz::runCase(
-        seed, isOptimized(seed) ? optimized : fast,
-        [&](StringRef way) { os << ("way " + way + "\n").str(); });
-    os << toLine(seed, report).append("\n");
-    // After a kernel's fault CUDA refuses everything in this process.
-    if (llvm::any_of(report.ways, [](const fuzz::WayReport &way) {
-          return way.judgement.outcome == verify::Outcome::Failed;
-        })) {
-      os << "rest\n";
-      return;
-    }
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,8 +39,8 @@ struct Worker {
   ChildProcess child;
   uint64_t next, end;
   std::string way = "";
-  /// It left [next, end) to another child.
-  bool leaves = false;
+  /// It left [next, end) to another child; it wanted more memory than it may.
+  bool leaves = false, isStarved = false;
   Clock::time_point heard = Clock::now();
 };
 
@@ -182,8 +108,10 @@ bool Fuzzer::hear(Worker &worker, StringRef line) {
     worker.way = line.str();
     return true;
   }
-  if (line == "rest")
+  if (line == kRestLine)
     return worker.leaves = true;
+  if (line == kStarvedLine)
+    return worker.isStarved = true;
   auto news = tally.add(line);
   if (!news)
     return false;
@@ -212,7 +140,11 @@ bool Fuzzer::listen(Worker &worker, double seconds) {
   Finding finding{worker.next, "hang", worker.way, ""};
   if (event == ChildProcess::Event::Timeout) {
     llvm::raw_string_ostream(finding.message)
-        << llvm::format("not done after %g s", settings.limit);
+        << llvm::format("not done after %g s (--timeout)", settings.limit);
+  } else if (worker.isStarved) {
+    finding.kind = "memory";
+    finding.message = "wants more than " + std::to_string(settings.megabytes) +
+                      " MiB (--memory)";
   } else {
     std::string how = worker.child.wait();
     finding.kind = "crash";
@@ -272,6 +204,7 @@ static llvm::Expected<Settings> parseSettings(const Arguments &arguments) {
     return count.takeError();
   settings.seed = *seed;
   settings.end = *seed + *count;
+  settings.perChild = kSeedsPerChild;
   for (auto [name, field, otherwise] :
        {std::tuple("time", &settings.seconds, 0.0),
         std::tuple("timeout", &settings.limit, 60.0)}) {
@@ -295,28 +228,9 @@ static llvm::Expected<Settings> parseSettings(const Arguments &arguments) {
     settings.targets.push_back(TargetKind::Host);
   if (llvm::is_contained(settings.targets, TargetKind::Cuda)) {
     settings.perChild = kSeedsPerCudaChild;
-    settings.megabytes = 0; // the driver maps more than there is
+    settings.megabytes = 0;
   }
   return settings;
-}
-
-/// Opens the targets in a child, so that a missing one is an error and not a
-/// finding of every seed.
-static llvm::Expected<ExitCode> checkTargets(const Settings &settings) {
-  auto child = ChildProcess::start([&](llvm::raw_ostream &os) {
-    std::vector<Target> targets;
-    ExitCode code = ExitCode::Ok;
-    if (llvm::Error error = openAll(settings, true, targets))
-      code = report(std::move(error));
-    os << static_cast<int>(code) << '\n';
-  });
-  if (!child)
-    return withCode(ExitCode::Failed, child.takeError());
-  std::string line;
-  int code = static_cast<int>(ExitCode::Failed);
-  if (child->next(line, 0) == ChildProcess::Event::Line)
-    StringRef(line).getAsInteger(10, code);
-  return static_cast<ExitCode>(code);
 }
 
 static llvm::Expected<ExitCode> fuzzRun(const Arguments &arguments) {
@@ -329,6 +243,8 @@ static llvm::Expected<ExitCode> fuzzRun(const Arguments &arguments) {
   llvm::Expected<ExitCode> code = checkTargets(*settings);
   if (!code || *code != ExitCode::Ok)
     return code;
+  if (llvm::Error error = checkLimits(*settings, arguments))
+    return error;
   auto begin = Clock::now();
   FuzzTally tally;
   if (llvm::Error error = Fuzzer(*settings, arguments, tally).run())
@@ -359,29 +275,30 @@ CommandSpec fusec::tool::fuzzCommand() {
       "run in child\nprocesses: crashes and hangs are findings, as are results "
       "out of bounds and kernels\nthat fail. Exit code 1 if there is a "
       "finding.",
-      concat({{{"seed", "N", "the first seed (default: 0)"},
-               {"count", "N",
-                "number of seeds (default: 1000, or as many as --time allows)"},
-               {"time", "SECONDS", "stop after that long"},
-               {"target", "TARGET",
-                "cuda, host or emulator; may be given several times "
-                "(default: host)",
-                true, kTargets},
-               {"jobs", "N", "child processes at a time (default: 1)"},
-               {"timeout", "SECONDS",
-                "a way that takes longer hangs; 0 for no limit (default: 60)"},
-               {"memory", "MIB",
-                "a child that wants more data crashes; 0 for no limit; not for "
-                "cuda\n(default: 4096)"},
-               {"out", "DIR",
-                "write the graph, inputs and run line of each finding to "
-                "DIR/seed-N"},
-               {"coverage", "",
-                "list how many graphs reached each kind of kernel, each reason "
-                "of the\nplanner and each path of lowering, those that none "
-                "reached too"},
-               {"json", "", "report as JSON"}},
-              commonOptionSpecs()}),
+      concat<OptionSpec>(
+          {{{"seed", "N", "the first seed (default: 0)"},
+            {"count", "N",
+             "number of seeds (default: 1000, or as many as --time allows)"},
+            {"time", "SECONDS", "stop after that long"},
+            {"target", "TARGET",
+             "cuda, host or emulator; may be given several times "
+             "(default: host)",
+             true, kTargets},
+            {"jobs", "N", "child processes at a time (default: 1)"},
+            {"timeout", "SECONDS",
+             "a way that takes longer hangs; 0 for no limit (default: 60)"},
+            {"memory", "MIB",
+             "the most data of a child; 0 for no limit; not for cuda "
+             "(default: 4096)"},
+            {"out", "DIR",
+             "write the graph, inputs and run line of each finding to "
+             "DIR/seed-N"},
+            {"coverage", "",
+             "list how many graphs reached each kind of kernel, each reason "
+             "of the\nplanner and each path of lowering, those that none "
+             "reached too"},
+            {"json", "", "report as JSON"}},
+           commonOptionSpecs()}),
       {{"fusec fuzz --count=20", "the first graphs, on the host"},
        {"fusec fuzz --target=host --target=emulator --time=5 --out=findings",
         "as many as fit, findings as files"},
@@ -391,5 +308,13 @@ CommandSpec fusec::tool::fuzzCommand() {
       0,
       0,
       {},
-      fuzzRun};
+      fuzzRun,
+      {{{"memory"},
+        {absent("target", {"cuda"})},
+        "the driver maps more than there is",
+        "leave it out, or fuzz the other targets by themselves"},
+       {{"coverage"},
+        {absent("json")},
+        "it is a list for people",
+        "leave one of them; \"features\" of the JSON has what was reached"}}};
 }

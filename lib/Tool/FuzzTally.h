@@ -13,7 +13,7 @@ namespace fusec::tool {
 /// Something that a person must look at.
 struct Finding {
   uint64_t seed = 0;
-  /// "wrong", "failed", "crash", "hang" or "generator".
+  /// "wrong", "failed", "crash", "hang", "memory" or "generator".
   std::string kind;
   /// The way it happened in; empty before there is one.
   std::string way;

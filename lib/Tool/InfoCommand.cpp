@@ -109,8 +109,9 @@ CommandSpec fusec::tool::infoCommand() {
           "versions, devices, NVRTC, cache and ONNX operators",
           "[options]",
           "Shows what this fusec is and finds: what a bug report should have.",
-          concat({{{"json", "", "report as JSON, with the names of operators"}},
-                  commonOptionSpecs()}),
+          concat<OptionSpec>(
+              {{{"json", "", "report as JSON, with the names of operators"}},
+               commonOptionSpecs()}),
           {{"fusec info", "a first look"},
            {"fusec info --json", "for a bug report or a script"}},
           0,

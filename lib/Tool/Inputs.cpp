@@ -90,6 +90,7 @@ fusec::tool::parseInputs(const Arguments &arguments) {
   if (!seed)
     return seed.takeError();
   inputs.seed = static_cast<uint64_t>(*seed);
+  inputs.hasSeed = arguments.has("seed");
   return inputs;
 }
 
@@ -162,6 +163,10 @@ fusec::tool::makeInputs(const Model &model, const InputFiles &inputs) {
   llvm::Expected<std::vector<std::string>> paths = assignFiles(inputs, names);
   if (!paths)
     return paths.takeError();
+  if (inputs.hasSeed && !inputs.empty() && !llvm::is_contained(*paths, ""))
+    return toolError(ExitCode::Usage,
+                     "--seed does not act: no input is random, each has a file",
+                     "leave it out, or some of the files");
   std::vector<HostTensor> result;
   for (auto [i, spec, path] : llvm::enumerate(model.inputs, *paths)) {
     llvm::Expected<HostTensor> tensor = path.empty()

@@ -24,6 +24,7 @@ struct InputFiles {
   /// From --input NAME=FILE.
   std::vector<std::pair<std::string, std::string>> named;
   uint64_t seed = 0;
+  bool hasSeed = false;
 
   bool empty() const { return ordered.empty() && named.empty(); }
 };
@@ -40,7 +41,7 @@ llvm::Error bindShapes(const ModelFile &file, const InputFiles &inputs,
                        Bindings &bindings);
 
 /// One tensor per input of `model`: from its file, else random. Fails where a
-/// file's type or shape is not the input's.
+/// file's type or shape is not the input's, and for a seed if all are files.
 llvm::Expected<std::vector<HostTensor>> makeInputs(const Model &model,
                                                    const InputFiles &inputs);
 

@@ -43,6 +43,25 @@ std::vector<OptionSpec> fusec::tool::compileOptionSpecs() {
            "'fusec cache --help')"}};
 }
 
+std::vector<Rule> fusec::tool::compileOptionRules() {
+  return {
+      {{"arch"},
+       {absent("target", {"reference"}),
+        given("against", {"cuda", "host", "emulator"})},
+       "the evaluator compiles nothing",
+       "leave it out, or take --target=host, emulator or cuda"},
+      {{"row-block"},
+       {absent("target", {"host", "reference"}),
+        given("against", {"cuda", "emulator"})},
+       "clusters of blocks are of GPU kernels",
+       "leave it out, or take --target=emulator or cuda"},
+      {{"row-block"},
+       {absent("arch", {"sm_80"})},
+       "that GPU has no clusters",
+       "leave it out, or take --arch=sm_90a"},
+  };
+}
+
 std::vector<OptionSpec> fusec::tool::bindingOptionSpecs() {
   return {{"shape", "NAME=1x3x224x224",
            "shape of an ONNX input; an empty shape is a scalar", true},
@@ -62,14 +81,6 @@ std::vector<OptionSpec> fusec::tool::commonOptionSpecs() {
   return {{"quiet", "", "no progress and no notes on stderr, only errors"},
           {"help", "", "print this help"},
           {"h", "", "the same"}};
-}
-
-std::vector<OptionSpec>
-fusec::tool::concat(std::initializer_list<std::vector<OptionSpec>> parts) {
-  std::vector<OptionSpec> result;
-  for (const std::vector<OptionSpec> &part : parts)
-    result.insert(result.end(), part.begin(), part.end());
-  return result;
 }
 
 std::shared_ptr<runtime::DiskCache>

@@ -14,6 +14,8 @@ namespace fusec::tool {
 
 /// --arch --exact --fuse --no-cache.
 std::vector<OptionSpec> compileOptionSpecs();
+/// Where those act, in every command that has them.
+std::vector<Rule> compileOptionRules();
 /// --shape --dim.
 std::vector<OptionSpec> bindingOptionSpecs();
 /// --target.
@@ -22,7 +24,13 @@ OptionSpec targetOptionSpec();
 std::vector<OptionSpec> commonOptionSpecs();
 
 /// The concatenation.
-std::vector<OptionSpec> concat(std::initializer_list<std::vector<OptionSpec>>);
+template <typename T>
+std::vector<T> concat(std::initializer_list<std::vector<T>> parts) {
+  std::vector<T> result;
+  for (const std::vector<T> &part : parts)
+    result.insert(result.end(), part.begin(), part.end());
+  return result;
+}
 
 /// What the compile options say; the machine is `info`.
 llvm::Expected<driver::CompileOptions>

@@ -9,8 +9,10 @@
 #include "Inputs.h"
 #include "Prepare.h"
 #include "Progress.h"
+#include "ReduceCheck.h"
 #include "Report.h"
 #include "SaveCase.h"
+#include "ShellWord.h"
 #include "fusec/Reduce/Reduce.h"
 #include "fusec/Verify/Ways.h"
 #include "llvm/Support/FileSystem.h"
@@ -29,17 +31,12 @@ using verify::Outcome;
 namespace {
 /// What a case must do to count as failing.
 struct Wanted {
-  /// "wrong", "failed", "crash", "hang", "slow", or a command.
+  /// A kind of ReduceCheck.h, or a command.
   std::string check;
   std::string target;
   /// Of a case, after which it hangs; of a case that is slow.
   double limit = 60, slow = 1;
   const Arguments &arguments;
-
-  bool isCommand() const {
-    return !llvm::is_contained({"wrong", "failed", "crash", "hang", "slow"},
-                               StringRef(check));
-  }
 };
 } // namespace
 
@@ -85,9 +82,8 @@ static std::string askCommand(const Wanted &wanted, const fuzz::Case &subject) {
   std::string result = "passes";
   if (llvm::Error error = saveCase(subject, folder, "", ""))
     result = llvm::toString(std::move(error));
-  else if (std::system(
-               (wanted.check + " " + folder + "/graph.mlir").str().c_str()) ==
-           0)
+  else if (std::string graph = (folder + "/graph.mlir").str();
+           std::system((wanted.check + " " + shellPath(graph)).c_str()) == 0)
     result = wanted.check;
   llvm::sys::fs::remove_directories(folder);
   return result;
@@ -105,8 +101,8 @@ static bool fails(const Wanted &wanted, const fuzz::Case &subject) {
     // What each try says is not for people.
     if (int null = open("/dev/null", O_WRONLY); null >= 0)
       dup2(null, STDERR_FILENO);
-    os << (wanted.isCommand() ? askCommand(wanted, subject)
-                              : judgeCase(wanted, subject))
+    os << (isCheckCommand(wanted.check) ? askCommand(wanted, subject)
+                                        : judgeCase(wanted, subject))
        << '\n';
   });
   if (!child) {
@@ -138,16 +134,9 @@ static llvm::Expected<fuzz::Case> readCase(const Arguments &arguments) {
 static std::string passAtFault(const Wanted &wanted,
                                const fuzz::Case &subject) {
   for (const driver::OptionalPass &pass : driver::optionalPasses()) {
-    std::string option = ("--disable-pass=" + pass.name).str();
-    StringRef words[] = {"", option};
-    CommandSpec command = reduceCommand();
-    auto arguments = Arguments::parse(command, words);
-    if (!arguments) {
-      llvm::consumeError(arguments.takeError());
-      continue;
-    }
+    Arguments arguments = wanted.arguments.with("disable-pass", pass.name);
     Wanted without{wanted.check, wanted.target, wanted.limit, wanted.slow,
-                   *arguments};
+                   arguments};
     if (!fails(without, subject))
       return pass.name.str();
   }
@@ -157,12 +146,10 @@ static std::string passAtFault(const Wanted &wanted,
 /// The options that a run of the result needs.
 static std::string optionsText(const Wanted &wanted) {
   std::string text = " --target=" + wanted.target;
-  if (wanted.arguments.has("exact"))
-    text += " --exact";
-  if (wanted.arguments.value("fuse", "on") == "off")
-    text += " --fuse=off";
-  for (StringRef pass : wanted.arguments.values("disable-pass"))
-    text += (" --disable-pass=" + pass).str();
+  for (const OptionSpec &option : compileOptionSpecs())
+    for (StringRef value : wanted.arguments.values(option.name))
+      text += " " + spelled(option.name) +
+              (option.value.empty() ? "" : "=" + shellWord(value));
   return text;
 }
 
@@ -214,6 +201,8 @@ static Object toJson(const reduce::Report &report, StringRef check,
 static llvm::Expected<ExitCode> runReduce(const Arguments &arguments) {
   Wanted wanted{arguments.value("check", "wrong").str(),
                 arguments.value("target", "host").str(), 60, 1, arguments};
+  if (llvm::Error error = validateCheck(wanted.check))
+    return error;
   reduce::Options options;
   for (auto [name, field, otherwise] :
        {std::tuple("timeout", &wanted.limit, 60.0),
@@ -243,7 +232,7 @@ static llvm::Expected<ExitCode> runReduce(const Arguments &arguments) {
   progress.clear();
   if (!smallest)
     return withCode(ExitCode::Usage, smallest.takeError());
-  std::string pass = wanted.isCommand() || wanted.check == "hang"
+  std::string pass = isCheckCommand(wanted.check) || wanted.check == "hang"
                          ? ""
                          : passAtFault(wanted, *smallest);
   std::string what = "reduced; check: " + wanted.check;
@@ -285,7 +274,7 @@ CommandSpec fusec::tool::reduceCommand() {
       "a line that runs them to DIR, for GPU\nkernels also their text, and "
       "says "
       "without which optional pass the fault is gone.",
-      concat(
+      concat<OptionSpec>(
           {{{"check", "CHECK",
              "wrong (out of its bounds; default), failed, crash, hang, slow, "
              "or a command:\nit gets the path of graph.mlir (inputs beside "
@@ -311,5 +300,14 @@ CommandSpec fusec::tool::reduceCommand() {
       1,
       1,
       {},
-      runReduce};
+      runReduce,
+      concat<Rule>({{{{"slow"},
+                      {given("check", {"slow"})},
+                      "no other check asks how long a try takes",
+                      "add --check=slow; --timeout is for hangs"},
+                     {{"row-block"},
+                      {given("target", {"emulator", "cuda"})},
+                      "the host, where it fails by default, has no clusters",
+                      "add --target=emulator or --target=cuda"}},
+                    compileOptionRules()})};
 }

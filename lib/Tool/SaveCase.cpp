@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "SaveCase.h"
 #include "Options.h"
+#include "ShellWord.h"
 #include "fusec/Support/Npy.h"
 
 using namespace fusec;
@@ -24,12 +25,13 @@ llvm::Error fusec::tool::saveCase(const fuzz::Case &subject,
     if (llvm::Error error = writeNpy(
             (folder + "/input_" + llvm::Twine(i) + ".npy").str(), input))
       return withCode(ExitCode::Usage, std::move(error));
+  std::string graph = shellPath((folder + "/graph.mlir").str());
   std::string inputs =
-      subject.inputs.empty() ? "" : (" --inputs " + folder).str();
-  return writeOutput((folder + "/README").str(),
-                     (what + "\n\nfusec verify --all-ways " + folder +
-                      "/graph.mlir" + inputs + options + "\n")
-                         .str());
+      subject.inputs.empty() ? "" : " --inputs " + shellPath(folder);
+  return writeOutput(
+      (folder + "/README").str(),
+      (what + "\n\nfusec verify --all-ways " + graph + inputs + options + "\n")
+          .str());
 }
 
 llvm::Error fusec::tool::saveSeed(uint64_t seed, llvm::StringRef folder,

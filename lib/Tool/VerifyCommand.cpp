@@ -46,6 +46,11 @@ findDataSets(llvm::ArrayRef<StringRef> folders) {
       llvm::append_range(sets, dataSets(folder));
       continue;
     }
+    if (fs::is_regular_file(folder))
+      return toolError(ExitCode::Usage,
+                       "expected a folder with a test case, found the file " +
+                           quoted(folder),
+                       "--all-ways takes graph files; 'fusec run' runs one");
     auto inner = subfolders(folder, "");
     if (!inner)
       return inner.takeError();
@@ -315,23 +320,21 @@ CommandSpec fusec::tool::verifyCommand() {
       "unfused, exact and without each optional pass, and\njudges every way by "
       "bounds that follow from the graph and its "
       "inputs\n(docs/verification.md). "
-      "--rtol, --atol, --steps and --out do not act\nthere; --exact, --fuse "
-      "and "
-      "--disable-pass apply to all ways; --input, --inputs and\n--seed act "
-      "there alone.",
-      concat({{{"all-ways", "",
-                "compute one graph file in every way and compare"}},
-              {targetOptionSpec()},
-              toleranceOptionSpecs(),
-              {{"timeout", "SECONDS",
-                "limit for one data set; 0 for none (default: 300)"},
-               {"out", "DIR",
-                "write outputs to DIR/CASE/test_data_set_0/output_0.npy, ..."}},
-              inputOptionSpecs(),
-              bindingOptionSpecs(),
-              compileOptionSpecs(),
-              {{"json", "", "report as JSON"}},
-              commonOptionSpecs()}),
+      "--exact, --fuse and --disable-pass apply to\nall ways.",
+      concat<OptionSpec>(
+          {{{"all-ways", "",
+             "compute one graph file in every way and compare"}},
+           {targetOptionSpec()},
+           toleranceOptionSpecs(),
+           {{"timeout", "SECONDS",
+             "limit for one data set; 0 for none (default: 300)"},
+            {"out", "DIR",
+             "write outputs to DIR/CASE/test_data_set_0/output_0.npy, ..."}},
+           inputOptionSpecs(),
+           bindingOptionSpecs(),
+           compileOptionSpecs(),
+           {{"json", "", "report as JSON"}},
+           commonOptionSpecs()}),
       {{"fusec verify test/models/mnist_cnn --target=reference", "one network"},
        {"fusec verify onnx/backend/test/data/node --target=emulator",
         "all cases of a folder"},
@@ -339,5 +342,27 @@ CommandSpec fusec::tool::verifyCommand() {
       1,
       size_t(1) << 20,
       {},
-      runVerify};
+      runVerify,
+      concat<Rule>(
+          {{{{"rtol", "atol", "steps"},
+             {absent("all-ways")},
+             "each way is judged by bounds that follow from the graph",
+             "leave it out; 'fusec run --against' compares two targets with "
+             "tolerances"},
+            {{"out"},
+             {absent("all-ways")},
+             "it writes no outputs",
+             "'fusec run MODEL --target=TARGET --out DIR' writes those of one "
+             "way"},
+            {{"input", "inputs", "seed"},
+             {given("all-ways")},
+             "inputs come from the data sets of the folders",
+             "'fusec run MODEL' and 'fusec verify --all-ways MODEL' take "
+             "others"},
+            {{"shape", "dim"},
+             {given("all-ways")},
+             "sizes come from the data sets of the folders",
+             "'fusec run MODEL' and 'fusec verify --all-ways MODEL' take "
+             "others"}},
+           compileOptionRules()})};
 }

@@ -65,7 +65,9 @@ static void measureBounds(Judged &subject) {
           std::max({widest, bounds.high[i] - middle, middle - bounds.low[i]});
     }
     if (largest > 0)
-      subject.looseness = std::max(subject.looseness, widest / largest);
+      subject.looseness = std::max(
+          subject.looseness,
+          std::min(widest / largest, std::numeric_limits<double>::max()));
   }
   if (elements)
     subject.unknown = double(unknown) / double(elements);

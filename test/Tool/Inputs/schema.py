@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""schema.py TOOL_MD NAME [NAME FILE]...
+"""schema.py TOOL_MD [NAME FILE]...
 
 Checks JSON files against the blocks of that name in docs/tool.md, which says
-how they are written. A file of FILE `-` is stdin. With --exit-codes instead
-of names: checks the table of exit codes against `fusec --help`.
+how they are written: nothing more is printed, and each name in one of the files
+at least. Every block must be among the names or be part of another one, and
+every command with --json must have one. With --exit-codes instead of names:
+checks the table of exit codes against `fusec --help`.
 """
 import json
 import re
@@ -24,7 +26,7 @@ SCALARS = {
 def check(schemas, schema, value, path, seen):
     if isinstance(schema, str):
         if schema in schemas:
-            return check(schemas, schemas[schema], value, path, seen)
+            return check(schemas, schemas[schema], value, schema, seen)
         kinds = schema.split("|")
         assert any(SCALARS[kind](value) for kind in kinds), \
             f"{path}: expected {schema}, found {value!r}"
@@ -60,16 +62,59 @@ def exit_codes(text):
     print(len(shown), "exit codes")
 
 
+def documented(schema, path):
+    """The names of a block that are there in every object, as `check` notes
+    them, and the blocks that it names."""
+    if isinstance(schema, str):
+        return set(), set(schema.split("|")) - SCALARS.keys()
+    if isinstance(schema, list):
+        return documented(schema[0], path + "[]")
+    names, blocks = set(), set()
+    for name, part in schema.items():
+        if name == "|null":
+            continue
+        inner = documented(part, f"{path}.{name.rstrip('?')}")
+        blocks |= inner[1]
+        # Where an object may be null, what is in it may never be seen.
+        if name != "*" and "?" not in name and "|null" not in schema:
+            names |= {f"{path}.{name}"} | inner[0]
+    return names, blocks
+
+
+def complete(schemas, seen):
+    """Every block was asked for or is part of one, and its names were printed;
+    every command with --json has one."""
+    seen = {re.sub(r"\[\d+\]", "[]", path) for path in seen}
+    tops = {path.split(".")[0] for path in seen}
+    wanted, named = set(), set()
+    for name, schema in schemas.items():
+        names, blocks = documented(schema, name)
+        wanted |= names if name in tops else set()
+        named |= blocks
+    assert set(schemas) <= tops | named, set(schemas) - tops - named
+    assert wanted <= seen, f"documented and not printed: {sorted(wanted - seen)}"
+    told = subprocess.run(["fusec", "--help"], check=True, text=True,
+                          capture_output=True).stdout
+    for command in re.findall(r"^  ([a-z]+)  +\w", told, re.M):
+        text = subprocess.run(["fusec", command, "--help"], check=True,
+                              text=True, capture_output=True).stdout
+        assert command in schemas or "--json" not in text, command
+    print(len(schemas), "blocks, all printed")
+
+
 def main():
     text = open(sys.argv[1], encoding="utf-8").read()
     if sys.argv[2] == "--exit-codes":
         return exit_codes(text)
     schemas = {name: json.loads(block) for name, block in
                re.findall(r"^```json (\w+)\n(.*?)^```", text, re.M | re.S)}
+    seen = set()
     for name, file in zip(sys.argv[2::2], sys.argv[3::2]):
         value = json.load(open(file, encoding="utf-8"))
-        check(schemas, schemas[name], value, name, set())
+        check(schemas, schemas[name], value, name, seen)
         print(name, "fits")
+    if len(sys.argv) > 4:
+        complete(schemas, seen)
 
 
 main()

@@ -50,6 +50,8 @@ static Object codeJson(const KernelCode &code) {
         Object{{"blocks_per_multiprocessor", occupancy->blocks},
                {"fraction", occupancy->fraction},
                {"limit", occupancy->limit}};
+  if (code.compileMicroseconds)
+    object["compile_us"] = *code.compileMicroseconds;
   return object;
 }
 

@@ -45,7 +45,7 @@ static llvm::Expected<ExitCode> explain(const Arguments &arguments) {
     return file.takeError();
   Progress progress(arguments);
   ExplainOptions options{*compile, arguments.has("plan-only"),
-                         kernelCache(arguments),
+                         arguments.has("compile-times"), kernelCache(arguments),
                          [&](llvm::StringRef text) { progress.show(text); }};
   llvm::Expected<Explanation> e = explainModel(*file, *bindings, options);
   progress.clear();
@@ -72,7 +72,10 @@ CommandSpec fusec::tool::explainCommand() {
             {"dot", "", "the kernels as a graph for Graphviz"},
             {"html", "FILE", "also write one page with picture and tables"},
             {"plan-only", "",
-             "use neither NVRTC nor a GPU: faster, the same everywhere"}},
+             "use neither NVRTC nor a GPU: faster, the same everywhere"},
+            {"compile-times", "",
+             "also how long NVRTC takes for each kernel by itself: user "
+             "processor\ntime, median of three"}},
            bindingOptionSpecs(),
            compileOptionSpecs(),
            commonOptionSpecs()}),
@@ -93,6 +96,14 @@ CommandSpec fusec::tool::explainCommand() {
                       {absent("dot")},
                       "both want stdout",
                       "give one of them; --html=FILE goes with either"},
+                     {{"compile-times"},
+                      {absent("plan-only")},
+                      "NVRTC is not asked",
+                      "leave one of them"},
+                     {{"compile-times"},
+                      {absent("dot")},
+                      "the graph shows no times",
+                      "leave one of them; --json has them"},
                      {{"json", "dot"},
                       {absent("html", {"-"})},
                       "both want stdout",

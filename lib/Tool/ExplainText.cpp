@@ -83,6 +83,21 @@ static void printKernels(llvm::raw_ostream &os, const Explanation &e) {
        << '\n';
 }
 
+/// Where they were asked for.
+static void printCompileTimes(llvm::raw_ostream &os, const Explanation &e) {
+  bool any = false;
+  for (auto [i, kernel] : llvm::enumerate(e.kernels)) {
+    if (!kernel.code || !kernel.code->compileMicroseconds)
+      continue;
+    if (!any)
+      os << "\nuser processor time of NVRTC for each kernel by itself, median "
+            "of three:\n";
+    any = true;
+    os << llvm::format("  %3zu  %-11s %8.1f ms\n", i, kernel.kind.c_str(),
+                       *kernel.code->compileMicroseconds / 1e3);
+  }
+}
+
 static std::string described(const OpEntry &op) {
   return op.op + (op.place.empty() ? "" : " " + quoted(op.place));
 }
@@ -145,6 +160,7 @@ std::string fusec::tool::toText(const Explanation &e) {
   printEdges(os, e);
   printSiblings(os, e);
   printAlone(os, e);
+  printCompileTimes(os, e);
   if (!e.failure.empty())
     os << "\nthis is a plan only, it has no code yet: " << e.failure << '\n';
   return text;

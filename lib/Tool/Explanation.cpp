@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Explanation.h"
 #include "Bandwidth.h"
+#include "CompileTimes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -56,6 +57,14 @@ static llvm::Error addResources(Explanation &result,
                              code.dynamicSharedBytes +
                                  code.resources->staticSharedBytes.value_or(0));
   }
+  if (!options.compileTimes)
+    return llvm::Error::success();
+  auto times =
+      compileTimes(*nvrtc, nvrtcOptions(target), compilation.program.kernels);
+  if (!times)
+    return times.takeError();
+  for (auto [entry, summary] : llvm::zip(result.kernels, compilation.kernels))
+    entry.code->compileMicroseconds = (*times)[summary.kernel];
   return llvm::Error::success();
 }
 
@@ -98,8 +107,12 @@ fusec::tool::explainModel(const ModelFile &file, const Bindings &bindings,
     if (options.planOnly)
       result.noResources = "--plan-only was given";
     else if (llvm::Error error =
-                 addResources(result, compiled->compilation, options))
+                 addResources(result, compiled->compilation, options)) {
+      if (options.compileTimes)
+        return withCode(ExitCode::NoDevice, std::move(error),
+                        "without --compile-times the plan is shown");
       result.noResources = llvm::toString(std::move(error));
+    }
   }
   if (!options.planOnly)
     measureFloors(result, options.compile.target);

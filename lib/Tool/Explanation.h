@@ -24,6 +24,8 @@ struct ExplainOptions {
   driver::CompileOptions compile;
   /// Look neither for NVRTC nor for a GPU: the same on every machine.
   bool planOnly = false;
+  /// Compile each kernel by itself, three times, and say how long that takes.
+  bool compileTimes = false;
   std::shared_ptr<runtime::DiskCache> cache = {};
   /// Told what is being done; may be empty.
   std::function<void(llvm::StringRef)> progress = {};

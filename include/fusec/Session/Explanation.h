@@ -31,6 +31,8 @@ struct KernelCode {
   /// From the cubin; empty without one.
   std::optional<runtime::KernelResources> resources;
   std::optional<Occupancy> occupancy;
+  /// User processor time of NVRTC for the kernel by itself, where it was asked.
+  std::optional<double> compileMicroseconds;
 };
 
 /// One launch of the plan. Bytes are of one launch, times µs.

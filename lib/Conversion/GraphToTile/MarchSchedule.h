@@ -1,0 +1,111 @@
+//===- MarchSchedule.h - the state of a marching kernel ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the parts of the marching schedule share: the kept rows of each value
+// and what an iteration hands to the next. Frame and loop are in March.cpp,
+// rows and reads of them in MarchRows.cpp, padding in MarchPadding.cpp.
+//===----------------------------------------------------------------------===//
+#ifndef FUSEC_LIB_CONVERSION_GRAPHTOTILE_MARCHSCHEDULE_H
+#define FUSEC_LIB_CONVERSION_GRAPHTOTILE_MARCHSCHEDULE_H
+
+#include "March.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+
+namespace fusec::graph_to_tile {
+
+/// The kept rows of one value.
+struct Ring {
+  const analysis::MarchedValue *value = nullptr;
+  bool isArgument = false;
+  /// What every masked read of a window gives outside of the value; null if
+  /// reads differ or none is masked.
+  mlir::TypedAttr padding;
+  /// Rows by their distance from the iteration's first output row, and shifted
+  /// ones by row and columns.
+  std::map<int64_t, mlir::Value> rows;
+  std::map<std::pair<int64_t, int64_t>, mlir::Value> shifted;
+  /// For arguments: this iteration's newest rows, which the last one loaded.
+  llvm::SmallVector<mlir::Value> loaded;
+};
+
+inline mlir::RankedTensorType tensorOf(const Ring &ring) {
+  return cast<mlir::RankedTensorType>(ring.value->value.getType());
+}
+
+/// Builds the kernel of one region; lives for one call of `scheduleMarch`.
+
+class MarchSchedule {
+public:
+  MarchSchedule(KernelBuilder &kb, const analysis::MarchForm &march)
+      : kb(kb), form(kb.form), march(march) {}
+  void run();
+
+private:
+  /// Strips along each axis for a spine of `sizes`.
+  llvm::SmallVector<int64_t> countsFor(llvm::SmallVector<int64_t> sizes) const;
+  void setFrame();
+  void emitLoop();
+  void carryRows(Ring &ring);
+  void carryLoads(Ring &ring, llvm::ArrayRef<mlir::Value> inits);
+  void emitBody(mlir::Value iteration,
+                llvm::ArrayRef<llvm::SmallVector<mlir::Value>> firstRows);
+  struct Carried;
+  llvm::SmallVector<Carried *> keptValues(llvm::ArrayRef<mlir::Value> next);
+  void makeRow(Ring &ring, int64_t row);
+  void storeOutputs(int64_t row);
+  mlir::Value loadRow(const Ring &ring, mlir::Value row);
+  mlir::Value padded(const Ring &ring, mlir::Value row, mlir::Value value);
+  mlir::Value isInsideOf(const Ring &ring, mlir::Value row);
+  llvm::SmallVector<mlir::Value> indexOf(const Ring &ring, mlir::Value row);
+  mlir::Value lookup(mlir::Value value, mlir::ValueRange index);
+  mlir::Value lookupMasked(mlir::Value value, mlir::ValueRange index,
+                           mlir::Value mask, mlir::Value other);
+  mlir::Value unrolled(mlir::OpResult result, mlir::ValueRange index);
+  mlir::Value carry(mlir::Value init, std::function<mlir::Value()> next);
+  mlir::Value shift(Ring &ring, int64_t row, int64_t columns);
+  mlir::RankedTensorType typeOf(const Ring &ring);
+  graph::ElementBuilder elements() { return kb.emitter.elements(); }
+  mlir::Value splat(mlir::Value scalar) {
+    return tile::SplatOp::create(kb.builder, kb.loc,
+                                 elements().type(scalar.getType()), scalar);
+  }
+
+  KernelBuilder &kb;
+  const analysis::RegionForm &form;
+  const analysis::MarchForm &march;
+  mlir::RankedTensorType carrier;
+  llvm::SmallVector<Ring, 4> rings;
+  /// Index tiles: of every spine dim but row and column; the strip's first row
+  /// and the one after its last; the columns; the first row of the iteration.
+  llvm::SmallVector<mlir::Value> spine;
+  mlir::Value stripRow, stripEnd, columns, baseRow;
+  mlir::Value isStored; // column and strip count
+
+  /// What an iteration hands to the next: values before the loop, block
+  /// arguments in it, and how to make the next ones at its end.
+  struct Carried {
+    mlir::Value init, now;
+    std::function<mlir::Value()> next;
+  };
+  std::deque<Carried> carried;
+  mlir::Block *body = nullptr;
+};
+
+/// The padding of `value` in all windows of the region; null if they differ.
+mlir::TypedAttr paddingOf(mlir::Value value, const analysis::RegionForm &form,
+                          mlir::OpBuilder builder);
+
+/// Whether `value` is 0 and not -0.
+bool isPositiveZero(mlir::TypedAttr value);
+
+/// True if `mask` says that `index` is in range of `shape` along some axes and
+/// nothing else.
+bool testsOnlyRange(mlir::Value mask, mlir::ValueRange index,
+                    llvm::ArrayRef<int64_t> shape);
+
+} // namespace fusec::graph_to_tile
+
+#endif // FUSEC_LIB_CONVERSION_GRAPHTOTILE_MARCHSCHEDULE_H

@@ -115,7 +115,8 @@ void MarchSchedule::makeRow(Ring &ring, int64_t row) {
 // Reads
 //===----------------------------------------------------------------------===//
 
-Value MarchSchedule::lookup(Value value, ValueRange index) {
+/// The kept row of `value` at `index`; null if none is kept there.
+Value MarchSchedule::kept(Value value, ValueRange index) {
   for (Ring &ring : rings) {
     if (ring.value->value != value)
       continue;
@@ -137,6 +138,13 @@ Value MarchSchedule::lookup(Value value, ValueRange index) {
       return {};
     return shift(ring, row, column);
   }
+  return {};
+}
+
+Value MarchSchedule::lookup(Value value, ValueRange index) {
+  if (Value known = kept(value, index))
+    return known;
+  // The newest row of a kept window is made here, too.
   auto result = dyn_cast<OpResult>(value);
   if (result && llvm::any_of(form.stages, [&](const auto &stage) {
         return stage.op == result.getOwner();

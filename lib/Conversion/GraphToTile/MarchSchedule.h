@@ -60,6 +60,7 @@ private:
   mlir::Value padded(const Ring &ring, mlir::Value row, mlir::Value value);
   mlir::Value isInsideOf(const Ring &ring, mlir::Value row);
   llvm::SmallVector<mlir::Value> indexOf(const Ring &ring, mlir::Value row);
+  mlir::Value kept(mlir::Value value, mlir::ValueRange index);
   mlir::Value lookup(mlir::Value value, mlir::ValueRange index);
   mlir::Value lookupMasked(mlir::Value value, mlir::ValueRange index,
                            mlir::Value mask, mlir::Value other);

@@ -58,6 +58,21 @@ MarchSchedule::countsFor(SmallVector<int64_t> sizes) const {
   return sizes;
 }
 
+/// The first column of each lane, counted from the strip's.
+Value MarchSchedule::laneColumnOf() {
+  graph::ElementBuilder eb = elements();
+  auto iota = tile::IotaOp::create(
+      kb.builder, kb.loc, eb.type(kb.builder.getIndexType()), /*axis=*/1);
+  Value lane = eb.make<arith::DivUIOp>(iota, eb.index(march.vector));
+  return eb.mulIndex(lane, march.vector);
+}
+
+/// Whether the columns exist in a value of `width` columns. A lane's columns
+/// all do or all do not where the width allows it: one test for all of them.
+Value MarchSchedule::isColumnOf(int64_t width) {
+  return elements().inRange(width % march.vector ? columns : laneColumn, width);
+}
+
 /// Work out which strip this warp has, and its index tiles.
 void MarchSchedule::setFrame() {
   SmallVector<int64_t> counts = countsFor(form.parallel);
@@ -86,15 +101,17 @@ void MarchSchedule::setFrame() {
                                      eb.index(rows));
   Value first = eb.mulIndex(spine[march.column], march.usefulColumns());
   Value end = eb.addIndex(first, march.usefulColumns());
-  columns = eb.addIndex(eb.addIndex(first, -march.leftMargin),
-                        kb.axisTile(carrier, 1, kb.index(0)));
-  kb.emitter.setBounds(
-      columns, {-march.leftMargin, width + march.columns() + march.leftMargin});
+  Value start = eb.addIndex(first, -march.leftMargin);
+  columns = eb.addIndex(start, kb.axisTile(carrier, 1, kb.index(0)));
+  laneColumn = eb.addIndex(start, laneColumnOf());
+  for (Value at : {columns, laneColumn})
+    kb.emitter.setBounds(
+        at, {-march.leftMargin, width + march.columns() + march.leftMargin});
   auto compare = [&](arith::CmpIPredicate predicate, Value bound) {
-    return eb.make<arith::CmpIOp>(predicate, columns, bound);
+    return eb.make<arith::CmpIOp>(predicate, laneColumn, bound);
   };
   isStored =
-      eb.logicalAnd(eb.logicalAnd(exists, eb.inRange(columns, width)),
+      eb.logicalAnd(eb.logicalAnd(exists, isColumnOf(width)),
                     eb.logicalAnd(compare(arith::CmpIPredicate::sge, first),
                                   compare(arith::CmpIPredicate::slt, end)));
 }

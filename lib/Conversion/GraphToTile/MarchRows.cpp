@@ -43,7 +43,7 @@ Value MarchSchedule::isInsideOf(const Ring &ring, Value row) {
     bool isRow = extent.dim == march.row;
     if (!isRow && extent.dim != march.column)
       continue;
-    Value inside = eb.inRange(isRow ? row : columns, size);
+    Value inside = isRow ? eb.inRange(row, size) : isColumnOf(size);
     mask = mask ? eb.logicalAnd(mask, inside) : inside;
   }
   return mask;

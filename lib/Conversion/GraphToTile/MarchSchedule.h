@@ -47,6 +47,8 @@ private:
   /// Strips along each axis for a spine of `sizes`.
   llvm::SmallVector<int64_t> countsFor(llvm::SmallVector<int64_t> sizes) const;
   void setFrame();
+  mlir::Value laneColumnOf();
+  mlir::Value isColumnOf(int64_t width);
   void emitLoop();
   void carryRows(Ring &ring);
   void carryLoads(Ring &ring, llvm::ArrayRef<mlir::Value> inits);
@@ -80,9 +82,10 @@ private:
   mlir::RankedTensorType carrier;
   llvm::SmallVector<Ring, 4> rings;
   /// Index tiles: of every spine dim but row and column; the strip's first row
-  /// and the one after its last; the columns; the first row of the iteration.
+  /// and the one after its last; the columns, the first one of each lane; the
+  /// first row of the iteration.
   llvm::SmallVector<mlir::Value> spine;
-  mlir::Value stripRow, stripEnd, columns, baseRow;
+  mlir::Value stripRow, stripEnd, columns, laneColumn, baseRow;
   mlir::Value isStored; // column and strip count
 
   /// What an iteration hands to the next: values before the loop, block

@@ -3,9 +3,26 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Tile/IR/UniformTiles.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fusec::tile;
+
+/// Whether the coordinates along `axis` of a thread's registers all have the
+/// same quotient by `by`: its registers are one aligned run of them.
+static bool isRunWithin(LayoutAttr layout, int64_t axis, int64_t by) {
+  for (const Digit &digit : layout.getReg())
+    if (digit.axis == axis && digit.stride && digit.size > 1 &&
+        by % (digit.stride * digit.size))
+      return false;
+  auto isAligned = [&](const Digit &digit) {
+    return digit.axis != axis || digit.stride % by == 0;
+  };
+  return llvm::all_of(layout.getLane(), isAligned) &&
+         llvm::all_of(layout.getWarp(), isAligned) &&
+         llvm::all_of(layout.getCluster(), isAligned);
+}
 
 bool UniformTiles::contains(Value tile) {
   auto it = known.find(tile);
@@ -26,6 +43,14 @@ bool UniformTiles::compute(Value tile) {
       return digit.axis == int64_t(iota.getAxis()) && digit.stride &&
              digit.size > 1;
     });
+  if (auto quotient = dyn_cast<arith::DivUIOp>(op)) {
+    auto iota = quotient.getLhs().getDefiningOp<IotaOp>();
+    llvm::APInt by;
+    if (iota && matchPattern(quotient.getRhs(), m_ConstantInt(&by)) &&
+        !by.isZero() &&
+        isRunWithin(layout, int64_t(iota.getAxis()), by.getSExtValue()))
+      return true;
+  }
   // Registers are mixed, or what a region yields is not looked at.
   if (isa<BroadcastOp, ShiftOp, SlotOp>(op) || op->getNumRegions())
     return false;

@@ -606,6 +606,29 @@ FUSEC_DEVICE void loadVector(T *dst, const T *p) {
       dst[c + k] = unpackElement<T>(w, k);
   }
 }
+template <class T>
+constexpr bool kIsConst = false;
+template <class T>
+constexpr bool kIsConst<const T> = true;
+
+/// As loadVector where `mask` holds, else V times `other`. Whole words are
+/// chosen and then unpacked, so that short elements need no second unpacking.
+template <i32 V, bool ReadOnly, class T>
+FUSEC_DEVICE void loadWordsMasked(T *dst, const T *p, bool mask, T other) {
+  using S = Split<V, T>;
+  FUSEC_UNROLL
+  for (i32 c = 0; c < V; c += S::perChunk) {
+    u32 w[4] = {0, 0, 0, 0};
+    FUSEC_UNROLL
+    for (i32 k = 0; k < S::perChunk; ++k)
+      packElement<T>(w, k, other);
+    if (mask)
+      loadWords<S::chunk, ReadOnly>(p + c, w);
+    FUSEC_UNROLL
+    for (i32 k = 0; k < S::perChunk; ++k)
+      dst[c + k] = unpackElement<T>(w, k);
+  }
+}
 template <i32 V, class T>
 FUSEC_DEVICE void storeVector(T *p, const T *src) {
   using S = Split<V, T>;
@@ -650,7 +673,11 @@ FUSEC_DEVICE void ldm(T (&dst)[N], i32 r, P *p, I off, bool mask,
                       fusec_detail::Same<T> other) {
   if (r % V != 0)
     return;
-  if (mask) {
+  if constexpr (sizeof(T) < 4 && fusec_detail::Split<V, T>::chunk >= 4) {
+    using namespace fusec_detail;
+    loadWordsMasked<V, kIsConst<P> && kReadOnly, T>(dst + r, p + off, mask,
+                                                    other);
+  } else if (mask) {
     ld<V>(dst, r, p, off);
   } else {
     FUSEC_UNROLL

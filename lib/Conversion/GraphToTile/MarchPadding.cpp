@@ -61,11 +61,22 @@ TypedAttr graph_to_tile::paddingOf(Value value,
   return common.value_or(TypedAttr());
 }
 
-bool graph_to_tile::isPositiveZero(TypedAttr value) {
-  if (auto real = dyn_cast<FloatAttr>(value))
-    return real.getValue().isPosZero();
-  auto integer = dyn_cast<IntegerAttr>(value);
-  return integer && integer.getValue().isZero();
+TypedAttr graph_to_tile::paddingInMemory(const Ring &ring) {
+  Type storage = RegionEmitter::storageType(tensorOf(ring).getElementType());
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(ring.padding))
+    return integer.getType() == storage ? integer : TypedAttr();
+  auto real = dyn_cast_or_null<FloatAttr>(ring.padding);
+  auto type = dyn_cast<FloatType>(storage);
+  if (!real || !type)
+    return {};
+  bool losesInfo = false;
+  llvm::APFloat value = real.getValue();
+  bool isShort = storage.getIntOrFloatBitWidth() < 16;
+  if (isShort && !value.isPosZero()) // not all of them have infinities
+    return {};
+  value.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  return losesInfo ? TypedAttr() : FloatAttr::get(type, value);
 }
 
 bool graph_to_tile::testsOnlyRange(Value mask, ValueRange index,

@@ -62,12 +62,25 @@ Value MarchSchedule::loadRow(const Ring &ring, Value row) {
       kb.builder, kb.loc, eb.type(storage),
       kb.emitter.buffers.lookup(ring.value->value),
       kb.emitter.offset(indexOf(ring, row), type.getShape()), mask,
-      eb.zero(storage), /*vector=*/1);
+      storedPadding(ring), /*vector=*/1);
+}
+
+/// What loads of the argument give outside of it, as memory has it: the
+/// windows' padding if that has a value there, else 0.
+Value MarchSchedule::storedPadding(const Ring &ring) {
+  graph::ElementBuilder eb = elements();
+  Type storage = RegionEmitter::storageType(tensorOf(ring).getElementType());
+  TypedAttr padding = paddingInMemory(ring);
+  if (!padding)
+    return eb.zero(storage);
+  auto type = cast<ShapedType>(eb.type(storage));
+  return arith::ConstantOp::create(kb.builder, kb.loc,
+                                   DenseElementsAttr::get(type, padding));
 }
 
 /// `value`, a row of the ring, with its padding outside.
 Value MarchSchedule::padded(const Ring &ring, Value row, Value value) {
-  if (!ring.padding || (ring.isArgument && isPositiveZero(ring.padding)))
+  if (!ring.padding || (ring.isArgument && paddingInMemory(ring)))
     return value;
   graph::ElementBuilder eb = elements();
   Value padding;
@@ -133,8 +146,8 @@ Value MarchSchedule::kept(Value value, ValueRange index) {
       else if (*distance)
         return {};
     }
-    if (!ring.rows.count(row) || column < ring.value->firstColumn ||
-        column > ring.value->lastColumn)
+    if (!ring.rows.count(row) || (column && (column < ring.value->firstColumn ||
+                                             column > ring.value->lastColumn)))
       return {};
     return shift(ring, row, column);
   }
@@ -170,8 +183,66 @@ Value MarchSchedule::lookupMasked(Value value, ValueRange index, Value mask,
   return {};
 }
 
+/// The points of `sizes`, the last dimension fastest.
+static SmallVector<SmallVector<Value>> pointsOf(ArrayRef<int64_t> sizes,
+                                                graph::ElementBuilder &eb) {
+  SmallVector<SmallVector<Value>> points;
+  for (int64_t point = 0, count = KernelBuilder::product(sizes); point < count;
+       ++point) {
+    SmallVector<Value> at(sizes.size());
+    int64_t rest = point;
+    for (size_t i = sizes.size(); i-- > 0; rest /= sizes[i])
+      at[i] = eb.index(rest % sizes[i]);
+    points.push_back(std::move(at));
+  }
+  return points;
+}
+
+/// The dimension of `window`'s result that is the march's columns.
+std::optional<unsigned> MarchSchedule::columnOf(Operation *window) const {
+  for (auto [dim, extent] : llvm::enumerate(form.placements.lookup(window).box))
+    if (extent.dim == march.column)
+      return dim;
+  return std::nullopt;
+}
+
+/// A pooling window of several rows and columns: its rows are combined once for
+/// each column, then neighbouring columns. Null for other windows, whose points
+/// do not all count alike, and for products, whose order is not free.
+Value MarchSchedule::columnsFirst(OpResult result, ValueRange index) {
+  auto pool = dyn_cast<graph::WindowReduceOp>(result.getOwner());
+  std::optional<unsigned> column = columnOf(result.getOwner());
+  if (!pool || !column || pool.getKind() == graph::ReduceKind::prod)
+    return {};
+  SmallVector<int64_t> sizes(pool.getWindow());
+  int64_t columns = std::exchange(sizes[*column], 1);
+  if (columns == 1 || KernelBuilder::product(sizes) == 1)
+    return {};
+  graph::ElementBuilder eb = elements();
+  std::unique_ptr<graph::ElementReader> reader = kb.emitter.reader(pool);
+  SmallVector<Value> own(index);
+  own[*column] = eb.addIndex(own[*column], pool.getLow()[*column]);
+  Value rows;
+  for (const SmallVector<Value> &at : pointsOf(sizes, eb)) {
+    Value lifted = pool.buildLift(eb, own, at, *reader)[0];
+    rows = rows ? pool.buildCombine(eb, rows, lifted)[0] : lifted;
+  }
+  Value state = pool.buildIdentity(eb)[0];
+  for (int64_t i = 0; i < columns; ++i) {
+    int64_t by = i * pool.getDilations()[*column] - pool.getLow()[*column];
+    Value moved = rows;
+    if (by)
+      moved = tile::ShiftOp::create(kb.builder, kb.loc, rows.getType(), rows,
+                                    by, /*axis=*/1);
+    state = pool.buildCombine(eb, state, moved)[0];
+  }
+  return pool.buildFinish(eb, state, result.getResultNumber());
+}
+
 /// A window with all its points written out.
 Value MarchSchedule::unrolled(OpResult result, ValueRange index) {
+  if (Value value = columnsFirst(result, index))
+    return value;
   Operation *op = result.getOwner();
   auto window = cast<graph::ReductionOpInterface>(op);
   graph::ElementBuilder eb = elements();
@@ -179,13 +250,7 @@ Value MarchSchedule::unrolled(OpResult result, ValueRange index) {
   graph::IterationSpace space =
       cast<graph::FusibleOpInterface>(op).getIterationSpace();
   SmallVector<Value> state = window.buildIdentity(eb);
-  int64_t points = KernelBuilder::product(space.reduced);
-  for (int64_t point = 0; point < points; ++point) {
-    SmallVector<Value> at(space.reduced.size());
-    int64_t rest = point;
-    for (size_t i = space.reduced.size(); i-- > 0; rest /= space.reduced[i])
-      at[i] = eb.index(rest % space.reduced[i]);
+  for (const SmallVector<Value> &at : pointsOf(space.reduced, eb))
     state = window.buildAccumulate(eb, state, index, at, *reader);
-  }
   return window.buildFinish(eb, state, result.getResultNumber());
 }

@@ -59,6 +59,7 @@ private:
   void makeRow(Ring &ring, int64_t row);
   void storeOutputs(int64_t row);
   mlir::Value loadRow(const Ring &ring, mlir::Value row);
+  mlir::Value storedPadding(const Ring &ring);
   mlir::Value padded(const Ring &ring, mlir::Value row, mlir::Value value);
   mlir::Value isInsideOf(const Ring &ring, mlir::Value row);
   llvm::SmallVector<mlir::Value> indexOf(const Ring &ring, mlir::Value row);
@@ -67,6 +68,8 @@ private:
   mlir::Value lookupMasked(mlir::Value value, mlir::ValueRange index,
                            mlir::Value mask, mlir::Value other);
   mlir::Value unrolled(mlir::OpResult result, mlir::ValueRange index);
+  std::optional<unsigned> columnOf(mlir::Operation *window) const;
+  mlir::Value columnsFirst(mlir::OpResult result, mlir::ValueRange index);
   mlir::Value carry(mlir::Value init, std::function<mlir::Value()> next);
   mlir::Value shift(Ring &ring, int64_t row, int64_t columns);
   mlir::RankedTensorType typeOf(const Ring &ring);
@@ -102,8 +105,9 @@ private:
 mlir::TypedAttr paddingOf(mlir::Value value, const analysis::RegionForm &form,
                           mlir::OpBuilder builder);
 
-/// Whether `value` is 0 and not -0.
-bool isPositiveZero(mlir::TypedAttr value);
+/// The padding of `ring`, of an argument, as an element in memory; null if it
+/// has none or memory cannot hold it.
+mlir::TypedAttr paddingInMemory(const Ring &ring);
 
 /// True if `mask` says that `index` is in range of `shape` along some axes and
 /// nothing else.

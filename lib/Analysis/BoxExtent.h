@@ -11,6 +11,9 @@ namespace fusec::analysis {
 /// All of an axis of `size` points.
 TileExtent wholeAxis(int64_t size);
 
+/// The smallest extent of an axis of `size` points that covers both.
+TileExtent join(const TileExtent &a, const TileExtent &b, int64_t size);
+
 /// The extent of one operand axis of `size` points read at `expr` by loops with
 /// the box `loops` (one extent per loop); the whole axis where `expr` is no sum
 /// of multiples of loops, or of several tile dims.

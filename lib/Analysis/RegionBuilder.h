@@ -19,14 +19,19 @@ namespace fusec::analysis {
 class RegionBuilder {
 public:
   /// `leading`: the reduction whose loops are the spine; null: the longest.
+  /// `shifts`: a region of inlined ops is a stencil whose windows are spelt
+  /// with slices.
   RegionBuilder(FactTable &table, llvm::ArrayRef<mlir::Operation *> ops,
                 llvm::ArrayRef<mlir::Value> outputs, const RegionLimits &limits,
-                const OpFacts *leading = nullptr)
-      : table(table), outputs(outputs), limits(limits), leading(leading) {
+                const OpFacts *leading = nullptr, bool shifts = false)
+      : table(table), outputs(outputs), limits(limits), leading(leading),
+        shifts(shifts) {
     form.ops.assign(ops.begin(), ops.end());
   }
 
   RegionVerdict run();
+  /// After `run`: whether the ops' points may be shared by neighbours instead.
+  bool mayShift(RegionVerdict &verdict) const;
   /// After `run`: a reduction across the one that led, which may lead instead;
   /// null if there is none.
   const OpFacts *crossing() const;
@@ -41,6 +46,7 @@ private:
   llvm::ArrayRef<mlir::Value> outputs;
   const RegionLimits &limits;
   const OpFacts *leading;
+  bool shifts;
   RegionForm form;
   std::optional<Refusal> refusal;
 
@@ -96,6 +102,7 @@ private:
   void assignLevels();
   bool checkColumns();
   bool collectBoxes();
+  bool checkMarch();
   template <typename Solver>
   double recomputation(const Solver &solver, llvm::ArrayRef<int64_t> tile);
 };

@@ -5,6 +5,7 @@
 // RegionBuilder.h.
 //===----------------------------------------------------------------------===//
 #include "RegionBuilder.h"
+#include "StencilShifts.h"
 #include "fusec/Analysis/CostModel.h"
 
 using namespace mlir;
@@ -98,10 +99,10 @@ bool RegionBuilder::classify() {
     return refuse({RefusalReason::WindowBesideReduction, window->op});
   if (hero && reduction)
     return refuse({RefusalReason::ReductionBesideContraction, reduction->op});
-  form.kind = hero        ? KernelKind::Contraction
-              : reduction ? KernelKind::Row
-              : window    ? KernelKind::Stencil
-                          : KernelKind::Pointwise;
+  form.kind = hero               ? KernelKind::Contraction
+              : reduction        ? KernelKind::Row
+              : window || shifts ? KernelKind::Stencil
+                                 : KernelKind::Pointwise;
   chooseSpine(hero ? hero : reduction);
   return true;
 }
@@ -152,12 +153,26 @@ const OpFacts *RegionBuilder::crossing() const {
   return nullptr;
 }
 
+bool RegionBuilder::mayShift(RegionVerdict &verdict) const {
+  if (form.kind != KernelKind::Pointwise || numParallel < 2 ||
+      llvm::any_of(spine, ShapedType::isDynamic))
+    return false;
+  return verdict
+             ? readsNeighbours(*verdict)
+             : verdict.refusal().reason == RefusalReason::RecomputeTooCostly;
+}
+
 RegionVerdict analysis::analyzeRegion(FactTable &facts,
                                       ArrayRef<Operation *> ops,
                                       ArrayRef<Value> outputs,
                                       const RegionLimits &limits) {
   RegionBuilder builder(facts, ops, outputs, limits);
   RegionVerdict verdict = builder.run();
+  if (builder.mayShift(verdict))
+    if (RegionVerdict shifted =
+            RegionBuilder(facts, ops, outputs, limits, nullptr, /*shifts=*/true)
+                .run())
+      return shifted;
   if (verdict)
     return verdict;
   // Columns may be what are rows, and the converse.

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "BoxExtent.h"
 #include "RegionBuilder.h"
+#include "fusec/Analysis/StencilMarch.h"
 #include "fusec/Analysis/StencilTile.h"
 
 using namespace mlir;
@@ -32,8 +33,8 @@ TileExtent analysis::wholeAxis(int64_t size) {
   return {std::nullopt, 0, 0, assumed(size) - 1};
 }
 
-/// The smallest extent that covers both.
-static TileExtent join(const TileExtent &a, const TileExtent &b, int64_t size) {
+TileExtent analysis::join(const TileExtent &a, const TileExtent &b,
+                          int64_t size) {
   if (a.dim != b.dim || a.scale != b.scale)
     return wholeAxis(size);
   return {a.dim, a.scale, std::min(a.low, b.low), std::max(a.high, b.high)};
@@ -214,7 +215,7 @@ static SmallVector<int64_t> makeTile(ArrayRef<int64_t> spine,
 static llvm::SmallBitVector sharedAxes(ArrayRef<RegionStage> stages,
                                        unsigned rank) {
   llvm::SmallBitVector shared(rank);
-  for (const RegionStage &stage : stages.drop_back()) {
+  for (const RegionStage &stage : stages.drop_back(stages.empty() ? 0 : 1)) {
     llvm::SmallBitVector used(rank);
     for (const TileExtent &extent : stage.box)
       if (extent.dim)
@@ -240,6 +241,17 @@ double RegionBuilder::recomputation(const Solver &solver,
     fair += std::min(points, fairPoints(stage.op, tile, spine)) * cost;
   }
   return fair > 0 ? computed / fair : 1;
+}
+
+/// Windows that are spelt with slices march or are no stencil.
+bool RegionBuilder::checkMarch() {
+  std::optional<MarchForm> march = analyzeMarch(form);
+  if (!march)
+    return refuse({RefusalReason::RecomputeTooCostly, form.ops.front()});
+  form.haloRatio = march->repeated();
+  form.sharedBytes = 0;
+  assignLevels();
+  return true;
 }
 
 bool RegionBuilder::collectBoxes() {
@@ -291,6 +303,8 @@ bool RegionBuilder::collectBoxes() {
     if (const Box *box = solver.box(fact->op))
       placement.box = *box;
   }
+  if (shifts)
+    return checkMarch();
   // With all sizes known, the tile that the generator will use decides.
   if (llvm::none_of(spine, ShapedType::isDynamic)) {
     SmallVector<StagedValue> staged = stagedValues(form);

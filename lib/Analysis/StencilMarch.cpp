@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Analysis/StencilMarch.h"
 #include "BoxExtent.h"
+#include "StencilShifts.h"
 #include "fusec/Analysis/StencilTile.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -32,6 +33,9 @@ public:
   std::optional<MarchForm> run();
 
 private:
+  bool addWindows();
+  bool addShifted();
+  bool keepShifted(const ShiftedValue &shifted);
   bool addInputs(Operation *window);
   bool addInput(Value argument, ArrayRef<TileExtent> box);
   bool slides(AffineExpr expr, ArrayRef<TileExtent> loops) const;
@@ -139,6 +143,50 @@ bool MarchAnalysis::addInputs(Operation *window) {
   return true;
 }
 
+/// Keeps `shifted` if it is read at several rows or columns.
+bool MarchAnalysis::keepShifted(const ShiftedValue &shifted) {
+  MarchedValue value{shifted.value, shifted.box};
+  bool moves = false;
+  for (const ShiftedValue::Read &read : shifted.reads)
+    for (auto [mine, seen] : llvm::zip(shifted.box, read.box)) {
+      if (!mine.dim || (*mine.dim != march.row && *mine.dim != march.column))
+        continue;
+      const TileExtent *reader = llvm::find_if(
+          read.reader, [&](const TileExtent &e) { return e.dim == mine.dim; });
+      if (reader == read.reader.end())
+        return false;
+      // What the reader's newest row or column sees.
+      int64_t own = reader->high - reader->low;
+      bool isRow = *mine.dim == march.row;
+      int64_t span = isRow ? mine.high - seen.low - own + 1
+                           : seen.high - seen.low - own + 1;
+      int64_t &most = isRow ? value.windowRows : value.windowColumns;
+      most = std::max(most, span);
+      moves |= span > 1 || (!isRow && mine.high - mine.low > own);
+    }
+  if (!moves)
+    return true;
+  if (!setFrame(value))
+    return false;
+  march.values.push_back(std::move(value));
+  return true;
+}
+
+/// Adds what the ops of a region without windows read at several places.
+bool MarchAnalysis::addShifted() {
+  std::optional<SmallVector<ShiftedValue>> values = shiftedValues(form);
+  if (!values)
+    return false;
+  for (const ShiftedValue &value : *values) {
+    size_t before = march.values.size();
+    if (!keepShifted(value))
+      return false;
+    if (march.values.size() > before)
+      taps += int64_t(value.reads.size());
+  }
+  return true;
+}
+
 /// How much of each value one point of a window reads: what the window's own
 /// box adds to the span of the value's.
 void MarchAnalysis::measureWindows() {
@@ -230,6 +278,23 @@ void MarchAnalysis::chooseHeight() {
   }
 }
 
+/// Adds what window ops read: arguments, and values of the region.
+bool MarchAnalysis::addWindows() {
+  for (const RegionStage &stage : form.stages) {
+    auto window = dyn_cast<graph::ReductionOpInterface>(stage.op);
+    if (!window || !addInputs(stage.op))
+      return false;
+  }
+  for (StagedValue &staged : stagedValues(form)) {
+    MarchedValue value{staged.value, staged.box};
+    if (!setFrame(value))
+      return false;
+    march.values.push_back(std::move(value));
+  }
+  measureWindows();
+  return true;
+}
+
 std::optional<MarchForm> MarchAnalysis::run() {
   unsigned rank = form.parallel.size();
   if (form.kind != KernelKind::Stencil || rank < 2)
@@ -238,18 +303,8 @@ std::optional<MarchForm> MarchAnalysis::run() {
   march.column = rank - 1;
   if (form.parallel[march.row] < 8 || form.parallel[march.column] < 24)
     return std::nullopt;
-  for (const RegionStage &stage : form.stages) {
-    auto window = dyn_cast<graph::ReductionOpInterface>(stage.op);
-    if (!window || !addInputs(stage.op))
-      return std::nullopt;
-  }
-  for (StagedValue &staged : stagedValues(form)) {
-    MarchedValue value{staged.value, staged.box};
-    if (!setFrame(value))
-      return std::nullopt;
-    march.values.push_back(std::move(value));
-  }
-  measureWindows();
+  if (form.stages.empty() ? !addShifted() : !addWindows())
+    return std::nullopt;
   if (march.values.empty() || taps > kMaxTaps || !chooseVector())
     return std::nullopt;
   march.unroll = taps * 8 <= kIterationTaps ? 8 : 4;

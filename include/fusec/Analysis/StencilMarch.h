@@ -6,7 +6,8 @@
 // rows in registers, and neighbouring columns come from neighbouring lanes. No
 // shared memory, no barriers, and rows are computed once a strip.
 //
-// It fits windows with unit stride that slide along the last two axes only.
+// It fits windows with unit stride that slide along the last two axes only, and
+// windows that are spelt with slices of padded values.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_ANALYSIS_STENCILMARCH_H
 #define FUSEC_ANALYSIS_STENCILMARCH_H
@@ -49,6 +50,11 @@ struct MarchForm {
   /// Columns of a warp, and those of them that are stored.
   int64_t columns() const { return 32 * vector; }
   int64_t usefulColumns() const { return columns() - leftMargin - rightMargin; }
+  /// Points computed over points stored: margins and rows before the first.
+  double repeated() const {
+    return double(columns()) / double(usefulColumns()) *
+           double(height + warmUp) / double(height);
+  }
 };
 
 /// How the Stencil region `form` (static sizes) marches; nothing if it cannot,

@@ -32,6 +32,25 @@ private:
 };
 } // namespace
 
+/// The value around the operand of `pad` in compute type; null if it is no
+/// constant.
+static TypedAttr paddingOf(graph::PadOp pad, OpBuilder &builder) {
+  Type element = pad.getType().getElementType();
+  Type compute = graph::ElementBuilder::computeType(element);
+  Attribute constant;
+  if (!matchPattern(pad.getValue(), m_Constant(&constant)))
+    return {};
+  auto values = dyn_cast<DenseElementsAttr>(constant);
+  if (!values || !values.isSplat())
+    return {};
+  auto value = values.getSplatValue<Attribute>();
+  if (auto real = dyn_cast<FloatAttr>(value))
+    return builder.getFloatAttr(compute, real.getValueAsDouble());
+  auto integer = dyn_cast<IntegerAttr>(value);
+  return integer ? builder.getIntegerAttr(compute, integer.getValue())
+                 : TypedAttr();
+}
+
 TypedAttr graph_to_tile::paddingOf(Value value,
                                    const analysis::RegionForm &form,
                                    OpBuilder builder) {
@@ -58,6 +77,14 @@ TypedAttr graph_to_tile::paddingOf(Value value,
           common = padding;
         }
   }
+  for (Operation *op : form.ops)
+    if (auto pad = dyn_cast<graph::PadOp>(op);
+        pad && pad.getOperand() == value) {
+      TypedAttr padding = ::paddingOf(pad, builder);
+      if (common && *common != padding)
+        return {};
+      common = padding;
+    }
   return common.value_or(TypedAttr());
 }
 

@@ -35,7 +35,8 @@
 //              column, are `columns`: complete when all rows are done, and read
 //              by nothing that is made for each row.
 // Stencil      spine = shape of the output. Stages are the window ops in order;
-//              each has the box of its result that one spine tile needs.
+//              each has the box of its result that one spine tile needs. None
+//              where windows are spelt with slices; such regions march.
 // Contraction  spine = loops of the hero. Prologue ops are read at maps of all
 //              dims through the hero's operands, epilogue ops at parallel dims.
 // Naive        one op that is a kernel of its own, any role.

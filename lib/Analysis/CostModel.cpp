@@ -232,7 +232,7 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
   double rows = pointCount(form.parallel), columns = pointCount(form.reduced);
   if (!rows || !columns)
     return;
-  if (columns > double(tiling.columns()) && !tiling.keptBytes)
+  if (!tiling.isHeld(int64_t(columns)) && !tiling.keptBytes)
     cost.readBytes *= countPasses(form, tiling.onePass);
   double bytes = cost.readBytes + cost.writtenBytes;
   double blocks = double(tiling.blocks(int64_t(rows)));

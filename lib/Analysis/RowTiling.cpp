@@ -22,6 +22,10 @@ static constexpr int64_t kWantedElements = 16;
 // are most of the work, and fewer threads take fewer of them.
 static constexpr int64_t kWantedReduced = 32;
 static constexpr int64_t kMaxThreads = 1024;
+// Elements of a thread that are neighbours.
+static constexpr int64_t kMaxVector = 8;
+// Rows of fewer vectors are mostly ends.
+static constexpr int64_t kLeastVectors = 4;
 // Of a row that is walked in chunks: each is an accumulator, too.
 static constexpr int64_t kChunkElements = 16;
 
@@ -73,6 +77,18 @@ int64_t analysis::strideAlong(AffineMap map, ArrayRef<int64_t> shape,
   return linear(next) - linear(origin);
 }
 
+/// Whether `map` reads a tensor of `shape` at the spine's own linear index.
+static bool isLinear(const RegionForm &form, AffineMap map,
+                     ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> spine = form.spine();
+  int64_t stride = 1;
+  for (unsigned dim = spine.size(); dim-- > 0; stride *= spine[dim])
+    if (spine[dim] > 1 && strideAlong(map, shape, dim) != stride)
+      return false;
+  return llvm::all_of(map.compose(SmallVector<int64_t>(spine.size(), 0)),
+                      [](int64_t index) { return index == 0; });
+}
+
 static void addAccess(AccessFacts &result, const RegionForm &form,
                       AffineMap map, RankedTensorType type) {
   unsigned parallel = form.parallel.size(), reduced = form.reduced.size();
@@ -93,9 +109,11 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
   auto note = [&](AffineMap map, Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     addAccess(result, form, map, type);
-    if (type.hasStaticShape() && type.getNumElements() * 2 >= points)
-      if (std::optional<DType> dtype = graph::toDType(type.getElementType()))
-        narrowest = std::min<int64_t>(narrowest, byteSize(*dtype));
+    if (!type.hasStaticShape() || type.getNumElements() * 2 < points)
+      return;
+    if (std::optional<DType> dtype = graph::toDType(type.getElementType()))
+      narrowest = std::min<int64_t>(narrowest, byteSize(*dtype));
+    result.isDense &= map && isLinear(form, map, type.getShape());
   };
   llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
   llvm::SmallPtrSet<Value, 8> inputs;
@@ -285,6 +303,7 @@ public:
   RowTiling run();
 
 private:
+  RowTiling choose(int64_t vector, bool across);
   // `streams`: columns are walked in chunks of a vector a thread.
   RowTiling alongRow(int64_t vector, bool streams);
   RowTiling acrossRows(int64_t vector, bool streams);
@@ -472,8 +491,22 @@ RowTiling Chooser::run() {
   int64_t innerRows = form.parallel.empty() ? 1 : form.parallel.back();
   bool across =
       access.parallelContiguous > access.reducedContiguous && innerRows >= 8;
-  int64_t vector =
-      vectorAlong(across ? innerRows : innerColumns, access.elementBytes, 8);
+  int64_t vector = vectorAlong(across ? innerRows : innerColumns,
+                               access.elementBytes, kMaxVector);
+  int64_t widest = vectorAlong(0, access.elementBytes, kMaxVector);
+  bool isOdd = !across && access.isDense && columns % widest &&
+               columns >= kLeastVectors * widest;
+  if (!isOdd || threads || !rows)
+    return choose(vector, across);
+  columns = columns / widest * widest;
+  RowTiling result = choose(widest, across);
+  // Chunks of one vector a thread, of which the last alone needs a mask.
+  result.edges = 2 * widest;
+  result.unroll *= std::exchange(result.repeats, 1);
+  return result;
+}
+
+RowTiling Chooser::choose(int64_t vector, bool across) {
   auto make = [&](bool streams) {
     return across ? acrossRows(vector, streams) : alongRow(vector, streams);
   };
@@ -557,7 +590,7 @@ std::string analysis::describeRows(const RegionForm &form, FactTable &facts,
            (tiling.cluster > 1 ? blocks("kept by clusters", tiling.cluster)
                                : "kept by a block") +
            ", read once";
-  if (product(form.reduced) <= tiling.columns())
+  if (tiling.isHeld(product(form.reduced)))
     return {};
   unsigned passes = countPasses(form, tiling.onePass);
   return rows + "walked in " + std::to_string(passes) +

@@ -25,6 +25,9 @@ struct AccessFacts {
   /// Bytes read or written with consecutive addresses along the last reduced
   /// and along the last parallel spine dim.
   double reducedContiguous = 0, parallelContiguous = 0;
+  /// Every buffer of full size is read and written at the spine's own linear
+  /// index: rows follow each other in memory without gaps.
+  bool isDense = true;
 };
 /// Facts about the buffers that `form` reads and writes; static shapes.
 AccessFacts accessFacts(FactTable &facts, const RegionForm &form);
@@ -73,6 +76,10 @@ struct RowTiling {
   /// What a block may keep in shared memory of inputs that several passes over
   /// the columns read: such a row is read once. 0: nothing is kept.
   int64_t keptBytes = 0;
+  /// Rows start anywhere in a vector of memory: the tile's columns are the
+  /// whole aligned vectors of a row, and its two ends, together fewer elements
+  /// than this, are taken one a thread. 0: rows start at a vector.
+  int64_t edges = 0;
 
   int64_t threads() const { return 32 * columnWarps * rowWarps; }
   /// Rows and columns that a block, or a cluster, holds at a time. A longer row
@@ -81,6 +88,16 @@ struct RowTiling {
   int64_t columns() const {
     return (across ? 1 : vector) * lanes * repeats * columnWarps * cluster;
   }
+  /// Of a row of `count` columns, those in whole vectors at most.
+  int64_t body(int64_t count) const {
+    return edges ? count / vector * vector : count;
+  }
+  /// Of these, how many every row has.
+  int64_t leastBody(int64_t count) const {
+    return edges ? (count - vector + 1) / vector * vector : count;
+  }
+  /// Whether one iteration takes a row of `count` columns.
+  bool isHeld(int64_t count) const { return body(count) <= columns() * unroll; }
   /// Blocks for `count` rows.
   int64_t blocks(int64_t count) const {
     return (count + rows() - 1) / rows() * splits * cluster;

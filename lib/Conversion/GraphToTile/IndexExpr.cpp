@@ -19,34 +19,43 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 using graph::ElementBuilder;
 
-AffineExpr RegionEmitter::exprOf(Value value, SmallVectorImpl<Value> &dims) {
-  MLIRContext *context = builder.getContext();
-  if (std::optional<int64_t> number = constantOf(value))
-    return getAffineConstantExpr(*number, context);
-  if (!ranges.contains(value) && !exactBounds.contains(value))
-    if (Operation *op = value.getDefiningOp()) {
-      if (isa<tile::SplatOp, tensor::SplatOp>(op))
-        return exprOf(op->getOperand(0), dims);
-      if (isa<arith::AddIOp>(op))
-        return exprOf(op->getOperand(0), dims) +
-               exprOf(op->getOperand(1), dims);
-      if (isa<arith::SubIOp>(op))
-        return exprOf(op->getOperand(0), dims) -
-               exprOf(op->getOperand(1), dims);
-      if (isa<arith::MulIOp, arith::DivUIOp, arith::RemUIOp>(op))
-        if (std::optional<int64_t> by = constantOf(op->getOperand(1))) {
-          AffineExpr lhs = exprOf(op->getOperand(0), dims);
-          if (isa<arith::MulIOp>(op))
-            return lhs * *by;
-          if (*by > 0)
-            return isa<arith::DivUIOp>(op) ? lhs.floorDiv(*by) : lhs % *by;
-        }
-    }
+/// `value` as one of `dims`.
+static AffineExpr dimOf(Value value, SmallVectorImpl<Value> &dims) {
   auto *known = llvm::find(dims, value);
   unsigned position = known - dims.begin();
   if (known == dims.end())
     dims.push_back(value);
-  return getAffineDimExpr(position, context);
+  return getAffineDimExpr(position, value.getContext());
+}
+
+AffineExpr RegionEmitter::exprOf(Value value, SmallVectorImpl<Value> &dims) {
+  if (std::optional<int64_t> number = constantOf(value))
+    return getAffineConstantExpr(*number, builder.getContext());
+  return ranges.contains(value) || exactBounds.contains(value)
+             ? dimOf(value, dims)
+             : exprOfSum(value, dims);
+}
+
+/// `value` by what it is computed from, whatever is known of its range.
+AffineExpr RegionEmitter::exprOfSum(Value value, SmallVectorImpl<Value> &dims) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return dimOf(value, dims);
+  if (isa<tile::SplatOp, tensor::SplatOp>(op))
+    return exprOf(op->getOperand(0), dims);
+  if (isa<arith::AddIOp>(op))
+    return exprOf(op->getOperand(0), dims) + exprOf(op->getOperand(1), dims);
+  if (isa<arith::SubIOp>(op))
+    return exprOf(op->getOperand(0), dims) - exprOf(op->getOperand(1), dims);
+  if (isa<arith::MulIOp, arith::DivUIOp, arith::RemUIOp>(op))
+    if (std::optional<int64_t> by = constantOf(op->getOperand(1))) {
+      AffineExpr lhs = exprOf(op->getOperand(0), dims);
+      if (isa<arith::MulIOp>(op))
+        return lhs * *by;
+      if (*by > 0)
+        return isa<arith::DivUIOp>(op) ? lhs.floorDiv(*by) : lhs % *by;
+    }
+  return dimOf(value, dims);
 }
 
 Value RegionEmitter::fromExpr(AffineExpr expr, ValueRange dims) {
@@ -61,17 +70,36 @@ Value RegionEmitter::fromExpr(AffineExpr expr, ValueRange dims) {
   return eb.apply(map, values).front();
 }
 
-Value RegionEmitter::offset(ValueRange index, ArrayRef<int64_t> shape) {
-  SmallVector<Value> dims;
-  AffineExpr sum = getAffineConstantExpr(0, builder.getContext());
-  for (auto [i, size] : llvm::zip(index, shape))
-    sum = sum * size + exprOf(i, dims);
+AffineExpr RegionEmitter::simplify(AffineExpr expr, ValueRange dims) {
   SmallVector<int64_t> sizes;
   for (Value dim : dims) {
     auto it = ranges.find(dim);
     sizes.push_back(it == ranges.end() ? ShapedType::kDynamic : it->second);
   }
-  return fromExpr(analysis::simplifyIndex(sum, sizes), dims);
+  return analysis::simplifyIndex(expr, sizes);
+}
+
+/// `expr` with opened dims written as sums.
+AffineExpr RegionEmitter::openDims(AffineExpr expr,
+                                   SmallVectorImpl<Value> &dims) {
+  if (llvm::none_of(dims, [&](Value dim) { return opened.contains(dim); }))
+    return expr;
+  SmallVector<Value> inner;
+  SmallVector<AffineExpr> sums;
+  for (Value dim : dims)
+    sums.push_back(opened.contains(dim) ? exprOfSum(dim, inner)
+                                        : dimOf(dim, inner));
+  dims = inner;
+  return simplify(expr.replaceDims(sums), dims);
+}
+
+Value RegionEmitter::offset(ValueRange index, ArrayRef<int64_t> shape) {
+  SmallVector<Value> dims;
+  AffineExpr sum = getAffineConstantExpr(0, builder.getContext());
+  for (auto [i, size] : llvm::zip(index, shape))
+    sum = sum * size + exprOf(i, dims);
+  AffineExpr simple = openDims(simplify(sum, dims), dims);
+  return fromExpr(simple, dims);
 }
 
 //===----------------------------------------------------------------------===//

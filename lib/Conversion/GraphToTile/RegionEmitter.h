@@ -83,6 +83,11 @@ public:
   /// count; offsets are simplified on this ground, masks are not dropped.
   void setRange(mlir::Value value, int64_t bound) { ranges[value] = bound; }
 
+  /// Offsets that were simplified over the range of `value` are then written in
+  /// terms of what it is the sum of, where that cancels other parts of them: an
+  /// index that starts at an aligned address.
+  void open(mlir::Value value) { opened.insert(value); }
+
   /// Bounds, both inclusive.
   struct Interval {
     int64_t low, high;
@@ -136,6 +141,11 @@ private:
   bool isVisible(mlir::Value value);
   mlir::AffineExpr exprOf(mlir::Value value,
                           llvm::SmallVectorImpl<mlir::Value> &dims);
+  mlir::AffineExpr exprOfSum(mlir::Value value,
+                             llvm::SmallVectorImpl<mlir::Value> &dims);
+  mlir::AffineExpr openDims(mlir::AffineExpr expr,
+                            llvm::SmallVectorImpl<mlir::Value> &dims);
+  mlir::AffineExpr simplify(mlir::AffineExpr expr, mlir::ValueRange dims);
   mlir::Value fromExpr(mlir::AffineExpr expr, mlir::ValueRange dims);
   std::optional<Interval> boundsOf(mlir::AffineExpr expr,
                                    mlir::ValueRange dims);
@@ -159,6 +169,7 @@ private:
   // (value, mask, carrier, rounded, index...) -> tile.
   std::map<std::vector<void *>, mlir::Value> memo;
   llvm::DenseMap<mlir::Value, int64_t> ranges;
+  llvm::DenseSet<mlir::Value> opened;
   llvm::DenseMap<mlir::Value, Interval> exactBounds;
 };
 

@@ -18,6 +18,8 @@
 //  columns
 //    each in one pass and store the states; the last block to finish combines
 //    them in order and stores what is one value a row.
+//  * of odd length (RowEdges.cpp): any of these but the first, with what lies
+//    between vectors of memory apart.
 //  * with column sums (RowColumns.cpp): blocks that stay take rows in turn.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
@@ -66,20 +68,22 @@ void RowSchedule::boundRows(Value linear) {
 void RowSchedule::enterColumns(Value start) {
   kb.emitter.setCarrier(full);
   Value rowLinear = kb.axisTile(full, 0, rowStart);
-  Value columnLinear = kb.axisTile(full, 1, start);
+  Value place = kb.axisTile(full, 1, start);
   boundRows(rowLinear);
-  bool isInside = isWhole || (columns && columns % step == 0);
+  bool isInside = isWhole || (!tiling.edges && columns && columns % step == 0);
+  auto [columnLinear, mask] = columnsAt(rowLinear, place);
   if (isInside)
     kb.emitter.setBounds(columnLinear, {0, columns - 1});
+  columnMask = isInside ? Value() : mask;
+  enterSpine(rowLinear, columnLinear);
+}
+
+void RowSchedule::enterSpine(Value rowLinear, Value columnLinear) {
   rowMaskFull = kb.below(full, rowLinear, rowBound());
-  columnMask = {};
-  if (!isInside)
-    columnMask = kb.below(full, columnLinear, kb.index(columns));
-  Value mask = rowMaskFull;
+  fullMask = rowMaskFull;
   if (columnMask)
-    mask = kb.emitter.elements().logicalAnd(mask, columnMask);
-  fullMask = mask;
-  kb.emitter.setMask(mask);
+    fullMask = kb.emitter.elements().logicalAnd(rowMaskFull, columnMask);
+  kb.emitter.setMask(fullMask);
   spineFull = kb.split(rowLinear, form.parallel);
   llvm::append_range(spineFull, kb.split(columnLinear, form.reduced));
 }
@@ -88,7 +92,7 @@ bool RowSchedule::enterChunk(const Columns &part, Value start, int64_t i) {
   if (part.left && part.left <= i * chunk)
     return false;
   llvm::SaveAndRestore whole(isWhole,
-                             part.isWhole || part.left >= (i + 1) * chunk);
+                             part.isWhole || part.sure >= (i + 1) * chunk);
   enterColumns(kb.addIndex(start, kb.index(i * chunk)));
   return true;
 }
@@ -295,8 +299,13 @@ void RowSchedule::storeLooped(ArrayRef<Columns> parts) {
   for (const analysis::RegionStage &stage : form.stages)
     last = std::max(last, stage.level + 1);
   computeUniform(last);
+  EdgeValues edges;
+  if (tiling.edges)
+    edges = edgeValues();
   for (const Columns &part : parts)
     storeColumns(part);
+  if (tiling.edges)
+    storeEdges(edges);
 }
 
 void RowSchedule::storeColumns(const Columns &part) {
@@ -360,25 +369,9 @@ LogicalResult RowSchedule::run() {
   markQuotients();
   if (tiling.splits > 1)
     return runSplit();
-  if (tiling.keptBytes)
+  if (tiling.keptBytes || (tiling.edges && !tiling.onePass))
     return runKept();
   return tiling.onePass ? runOnePass() : runWhole();
-}
-
-/// Digits that were chosen for other sizes cover the columns of those, and
-/// their vectors divide the rows' innermost size.
-static LogicalResult checkTiling(KernelBuilder &kb,
-                                 const analysis::RowTiling &tiling) {
-  for (const analysis::RegionForm *sizes : {&kb.form, &kb.counted}) {
-    if (sizes->reduced != kb.pattern.reduced)
-      return kb.fusion.emitOpError("reduces other sizes than its pattern");
-    if (tiling.across && !sizes->parallel.empty() &&
-        sizes->parallel.back() % tiling.vector)
-      return kb.fusion.emitOpError()
-             << "has rows of " << sizes->parallel.back()
-             << ": expected a multiple of " << tiling.vector;
-  }
-  return success();
 }
 
 FailureOr<tile::KernelOp>

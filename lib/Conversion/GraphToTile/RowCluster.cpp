@@ -35,11 +35,12 @@ LogicalResult RowSchedule::runKept() {
     computeUniform(level);
     pass(ofLevel);
   }
-  storeUniform();
+  // First what needs the row once more: a store would make it load again.
   if (hasFull())
     storeLooped(allColumns());
+  storeUniform();
   // One iteration: equal loads become one, in registers.
-  if (columns > step)
+  if (tiling.keptBytes && body > step)
     keepLoads(kb.kernel, full, tiling.keptBytes);
   return success();
 }

@@ -60,3 +60,17 @@ PartsLayout graph_to_tile::partsLayoutOf(MLIRContext *context,
                                 {Digit{vector, 1, 0}, Digit{repeats, span, 1}},
                                 lanes, {Digit{warps, t.lanes, 1}})};
 }
+
+LogicalResult graph_to_tile::checkTiling(KernelBuilder &kb,
+                                         const analysis::RowTiling &tiling) {
+  for (const analysis::RegionForm *sizes : {&kb.form, &kb.counted}) {
+    if (sizes->reduced != kb.pattern.reduced)
+      return kb.fusion.emitOpError("reduces other sizes than its pattern");
+    if (tiling.across && !sizes->parallel.empty() &&
+        sizes->parallel.back() % tiling.vector)
+      return kb.fusion.emitOpError()
+             << "has rows of " << sizes->parallel.back()
+             << ": expected a multiple of " << tiling.vector;
+  }
+  return success();
+}

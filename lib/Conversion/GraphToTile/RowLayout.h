@@ -22,6 +22,11 @@ struct PartsLayout {
 PartsLayout partsLayoutOf(mlir::MLIRContext *context,
                           const analysis::RowTiling &tiling, int64_t states);
 
+/// Digits that were chosen for other sizes cover the columns of those, and
+/// their vectors divide the rows' innermost size; else an error at the fusion.
+mlir::LogicalResult checkTiling(KernelBuilder &kb,
+                                const analysis::RowTiling &tiling);
+
 } // namespace fusec::graph_to_tile
 
 #endif // FUSEC_LIB_CONVERSION_GRAPHTOTILE_ROWLAYOUT_H

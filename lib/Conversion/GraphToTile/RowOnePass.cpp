@@ -361,13 +361,13 @@ bool RowSchedule::isMatrix(BlockArgument buffer) {
 
 /// All columns: iterations without masks, and the last with them.
 SmallVector<RowSchedule::Columns> RowSchedule::allColumns() {
-  int64_t inside = columns / step * step;
+  int64_t sure = tiling.leastBody(columns), inside = sure / step * step;
   SmallVector<Columns> parts;
   if (inside)
     parts.push_back({kb.index(0), kb.index(inside), true});
-  if (inside < columns)
-    parts.push_back(
-        {kb.index(inside), paddedColumns(), false, columns - inside});
+  if (inside < body)
+    parts.push_back({kb.index(inside), paddedColumns(), false, body - inside,
+                     sure - inside});
   return parts;
 }
 
@@ -376,7 +376,8 @@ SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all,
                                            ArrayRef<Columns> parts,
                                            bool storesFull) {
   kb.emitter.setCarrier(full);
-  SmallVector<Value> states = identities(all);
+  SmallVector<Value> states =
+      tiling.edges ? statesOfEdges(all) : identities(all);
   for (const Columns &part : parts)
     states = walkColumns(all, part, states, storesFull);
   SmallVector<Value> result;
@@ -386,6 +387,8 @@ SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all,
     llvm::append_range(result, reduceStates(unit, carried.take_front(count)));
     carried = carried.drop_front(count);
   }
+  if (tiling.edges && storesFull)
+    storeEdges(edgeValues());
   return result;
 }
 
@@ -393,11 +396,13 @@ LogicalResult RowSchedule::runOnePass() {
   kb.begin(tiling.threads(), {tiling.blocks(rows), 1, 1}, {rows / rowUnit});
   setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
   SmallVector<Unit> all = units();
-  finishAll(all, reducePart(all, {{kb.index(0), paddedColumns(), false}},
-                            /*storesFull=*/false));
+  SmallVector<Columns> parts = {{kb.index(0), paddedColumns(), false}};
+  if (tiling.edges)
+    parts = allColumns();
+  finishAll(all, reducePart(all, parts, /*storesFull=*/false));
   storeUniform();
   if (hasFull())
-    storeLooped({{kb.index(0), paddedColumns(), false}});
+    storeLooped(parts);
   return success();
 }
 

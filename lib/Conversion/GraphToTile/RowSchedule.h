@@ -23,7 +23,8 @@ public:
         chunk(tiling.columns()), step(chunk * tiling.unroll),
         rows(KernelBuilder::product(kb.counted.parallel)),
         columns(KernelBuilder::product(form.reduced)),
-        rowUnit(tiling.across ? tiling.vector : 1) {}
+        body(tiling.body(columns)), rowUnit(tiling.across ? tiling.vector : 1) {
+  }
   mlir::LogicalResult run();
 
 protected:
@@ -32,8 +33,9 @@ protected:
     mlir::Value start, end;
     /// No column is past the last.
     bool isWhole = false;
-    /// Columns from `start` on, where that is one iteration; 0 elsewhere.
-    int64_t left = 0;
+    /// Columns from `start` on, where that is one iteration, and how many of
+    /// them every row has; 0 elsewhere.
+    int64_t left = 0, sure = 0;
   };
 
   // Row.cpp
@@ -41,6 +43,9 @@ protected:
   void boundRows(mlir::Value linear);
   /// Index tiles of the spine for columns from `start` on, in the full carrier.
   void enterColumns(mlir::Value start);
+  /// The spine and masks of these index tiles in the full carrier; columnMask
+  /// says which columns exist.
+  void enterSpine(mlir::Value rowLinear, mlir::Value columnLinear);
   /// The columns of chunk `i` of an iteration of `part`, which starts at
   /// `start`. False if none is there.
   bool enterChunk(const Columns &part, mlir::Value start, int64_t i);
@@ -64,7 +69,7 @@ protected:
   mlir::scf::ForOp columnLoop(mlir::Value start, mlir::Value end,
                               mlir::ValueRange inits);
   mlir::Value paddedColumns() {
-    return kb.index(llvm::divideCeil(columns, step) * step);
+    return kb.index(llvm::divideCeil(body, step) * step);
   }
   mlir::LogicalResult runWhole();
   void markQuotients();
@@ -125,6 +130,24 @@ protected:
   // RowCluster.cpp
   mlir::LogicalResult runKept();
 
+  // RowEdges.cpp
+  /// The whole vectors of memory in rows: how many, and the first one's column.
+  struct Body {
+    mlir::Value first, vectors;
+  };
+  Body bodyOf(mlir::Value rowLinear);
+  std::pair<mlir::Value, mlir::Value> columnsAt(mlir::Value rowLinear,
+                                                mlir::Value place);
+  void enterEdges();
+  llvm::SmallVector<mlir::Value> statesOfEdges(llvm::ArrayRef<Unit> all);
+  /// What storeEdges stores.
+  struct EdgeValues {
+    llvm::SmallVector<mlir::Value> spine, values;
+    mlir::Value mask;
+  };
+  EdgeValues edgeValues();
+  void storeEdges(const EdgeValues &edges);
+
   /// The number of rows: in vectors where these run across rows.
   mlir::Value rowBound() { return kb.mulIndex(kb.extent(0), rowUnit); }
   bool isLooped() const { return columns > chunk; }
@@ -140,7 +163,10 @@ protected:
   tile::LayoutAttr layout;
   /// Columns of a tile, and of an iteration.
   int64_t chunk, step;
-  int64_t rows, columns, rowUnit;
+  int64_t rows, columns;
+  /// Columns that tiles walk: all, or those in whole vectors at most.
+  int64_t body;
+  int64_t rowUnit;
   mlir::RankedTensorType full, row;
   mlir::Value rowStart;
   /// The columns entered next are all there.

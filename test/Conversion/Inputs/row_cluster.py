@@ -112,7 +112,13 @@ GRAPHS = {
     "cross-entropy-odd": cross_entropy(997),
 }
 
-os.makedirs(sys.argv[1], exist_ok=True)
-for name, text in GRAPHS.items():
-    with open(os.path.join(sys.argv[1], name + ".mlir"), "w") as file:
-        file.write(text)
+
+def write(folder, graphs):
+    os.makedirs(folder, exist_ok=True)
+    for name, text in graphs.items():
+        with open(os.path.join(folder, name + ".mlir"), "w") as file:
+            file.write(text)
+
+
+if __name__ == "__main__":
+    write(sys.argv[1], GRAPHS)

@@ -5,9 +5,14 @@
 // small tiles that read much. Its sums are divided into parts, one batch each,
 // which take large tiles; a second kernel adds the parts and has the epilogue.
 // The parts stay in the L2, so they cost less than they save where k is long.
+// Clusters that divide k (gemm_split.cuh) do without the second kernel. What
+// they cannot: operands that are computed on their way, more parts than blocks
+// of a cluster, and filling a GPU with clusters of more than two. So products
+// that they are clearly faster for are left to them.
 //===----------------------------------------------------------------------===//
 #include "fusec/Fusion/SplitSums.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -25,8 +30,13 @@ static constexpr int64_t kShortPart = 512, kFewResults = 65;
 static constexpr double kLarge = 10.8, kHalf = 8, kQuarter = 4.7, kEighth = 2.8;
 /// Terms that start and end of a tile cost; the second kernel, in nanoseconds.
 static constexpr double kFixedTerms = 200, kSecond = 2500;
+/// What two kernels and one took beside that, in nanoseconds: 37 to 39 us for
+/// 1024 x 1024 x 8192, 27 for 512 x 512 x 16384, and 16.2 for 4096 x 1024 x
+/// 1024, where 13.2 are estimated.
+static constexpr double kTwoKernels = 8000, kOneKernel = 3000;
 
 int64_t fusion::sumParts(int64_t m, int64_t n, int64_t k, int64_t batch,
+                         std::optional<cuda::GemmKind> boxes,
                          const TargetInfo &target) {
   if (target.computeCapability != 90 || m < kFewResults || n < kFewResults)
     return 1;
@@ -46,6 +56,16 @@ int64_t fusion::sumParts(int64_t m, int64_t n, int64_t k, int64_t batch,
   double results = double(m * n * batch * parts) * 4;
   double divided = (double(k / parts) + kFixedTerms) * kLarge +
                    results / target.memoryBandwidth * 1e9 + kSecond;
+  if (boxes) {
+    cuda::GemmDevice device = cuda::GemmDevice::of(target);
+    auto split = cuda::chooseSplitConfig(*boxes, m, n, k, batch, device);
+    bool isChosen = cuda::chooseGemmConfig(*boxes, m, n, k, batch,
+                                           cuda::GemmSupply::Boxes, device)
+                        .ranks > 1;
+    if (isChosen &&
+        split->microseconds * 1000 + kOneKernel < 0.9 * (divided + kTwoKernels))
+      return 1;
+  }
   return divided < 0.9 * whole ? parts : 1;
 }
 
@@ -104,6 +124,18 @@ static bool isPlain(Value value) {
          (type.getElementType().isF16() || type.getElementType().isBF16());
 }
 
+/// Whether the copy engine brings `value`, an operand of `op`: it is in memory,
+/// as an argument or what another product makes, in rows of whole 16 bytes
+/// along k or along its other dimension.
+static bool isBoxed(Value value, ArrayRef<int64_t> contract,
+                    ArrayRef<int64_t> free) {
+  int64_t last = typeOf(value).getRank() - 1;
+  return free.size() == 1 && (contract[0] == last || free[0] == last) &&
+         typeOf(value).getDimSize(last) % 8 == 0 &&
+         (!value.getDefiningOp() || value.getDefiningOp<graph::ContractOp>() ||
+          value.getDefiningOp()->hasTrait<OpTrait::ConstantLike>());
+}
+
 unsigned fusion::splitSums(FunctionOpInterface function,
                            const TargetInfo &target) {
   SmallVector<std::pair<graph::ContractOp, int64_t>> found;
@@ -120,9 +152,14 @@ unsigned fusion::splitSums(FunctionOpInterface function,
       return result;
     };
     int64_t k = lhs.getDimSize(op.getLhsContract()[0]);
+    std::optional<cuda::GemmKind> boxes;
+    if (isBoxed(op.getLhs(), op.getLhsContract(), op.getLhsFree()) &&
+        isBoxed(op.getRhs(), op.getRhsContract(), op.getRhsFree()))
+      boxes = lhs.getElementType().isF16() ? cuda::GemmKind::F16
+                                           : cuda::GemmKind::BF16;
     int64_t parts =
         sumParts(product(lhs, op.getLhsFree()), product(rhs, op.getRhsFree()),
-                 k, product(lhs, op.getLhsBatch()), target);
+                 k, product(lhs, op.getLhsBatch()), boxes, target);
     if (parts > 1)
       found.push_back({op, parts});
   }

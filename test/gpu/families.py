@@ -357,7 +357,17 @@ def families():
         for along_k in (True, False):
             all_[f"few-weights-{type_[:2]}-{'k' if along_k else 'n'}"] = (
                 "contraction, GemmFewConfig<GemmKind::BF16, 16", weights(16, 1000, 520, type_, along_k))
-    all_["split-sums"] = ("contraction, gemm", product(128, 128, 16384, "bf16", rhs=True))
+    all_["split-sums"] = ("contraction, gemm", product(128, 128, 16384, "bf16", rhs=True, before=True))
+    # Clusters divide k: two tiles of a cluster share B, uneven parts, both orders, batches.
+    for name, size, options in (("", (128, 128, 8192), {"rhs": True}), ("-odd", (130, 264, 2056), {"after": True}),
+                                ("-batch", (72, 80, 2056), {"batch": 3, "lhs": True})):
+        all_["wgmma-split" + name] = ("contraction, GemmSplitConfig<GemmKind::BF16", product(*size, "bf16", **options))
+    all_["wgmma-split-tf32"] = ("contraction, GemmSplitConfig<GemmKind::TF32",
+                                product(136, 200, 2056, "f32", rhs=True, tf32=True))
+    all_["wgmma-split-e4"] = ("contraction, GemmSplitConfig<GemmKind::E4M3",
+                              product(136, 208, 8208, "f8E4M3FN", rhs=True, result="f32"))
+    all_["wgmma-split-i8"] = ("contraction, GemmSplitConfig<GemmKind::I8,",
+                              product(136, 208, 8208, "i8", rhs=True, result="i32"))
     all_["mma-tf32"] = ("contraction, GemmKind::TF32", product(65, 72, 40, "f32", tf32=True))
     for type_ in ("f32", "f16"):
         all_[f"conv-last-{type_}"] = ("contraction", image(type_, True))

@@ -7,7 +7,8 @@
 MODEL is a graph of one kernel of the Warpgroup loop, or a product as in
 "bf16 8192x8192x4096 nk gelu": [Bx]MxNxK, w [k, n] without nk. A TILE is
 "consumers,columns,stages,group,blocks,cluster,parts" as GemmWgmmaConfig has them,
-or "apart,columns,stagesA,stagesB,group,cluster,promoted" of GemmApartConfig. For
+"apart,columns,stagesA,stagesB,group,cluster,promoted" of GemmApartConfig, or
+"split,consumers,columns,stages,group,sharers,ranks,parts" of GemmSplitConfig. For
 each
 `fusec compile --emit=cu` is changed and compiled by nvcc; `--code` also changes
 the text (variants of the skeleton). Prints microseconds of the median launch and
@@ -56,6 +57,13 @@ def changed(text, tile, repeat, code, extra):
                                                   else columns // 2))
         numbers = [columns, stages, half, group, cluster]
         numbers += ["true"] if promoted else []
+    elif tile[0] == "split":
+        consumers, columns, stages, group, shares, ranks, parts = tile[1:]
+        name, rows, blocks, cluster = "GemmSplitConfig", 64 * consumers, 1, shares * ranks
+        threads = 128 * (consumers + 1)
+        shared = stages * (rows + padded(columns)) * 128
+        numbers = [consumers, columns, stages, group, shares, ranks]
+        numbers += [parts] if parts else []
     else:
         consumers, columns, stages, group, blocks, cluster, parts = tile
         name, rows, shares = "GemmWgmmaConfig", 64 * consumers, cluster
@@ -63,7 +71,7 @@ def changed(text, tile, repeat, code, extra):
         shared = stages * (rows + padded(columns)) * 128
         numbers = [consumers, columns, stages, group, blocks, cluster]
         numbers += [parts] if parts else []
-    text, n = re.subn(r"= Gemm(?:Wgmma|Apart)Config<(GemmKind::\w+), [^>]*>",
+    text, n = re.subn(r"= Gemm(?:Wgmma|Apart|Split)Config<(GemmKind::\w+), [^>]*>",
                       lambda m: f"= {name}<{m[1]}, "
                       f"{', '.join(map(str, numbers))}>", text)
     assert n == 1, "expected one kernel of the Warpgroup loop"

@@ -4,6 +4,7 @@
 #define FUSEC_FUSION_SPLITSUMS_H
 
 #include "fusec/Support/TargetInfo.h"
+#include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace fusec::fusion {
@@ -22,9 +23,10 @@ unsigned splitSums(mlir::FunctionOpInterface function,
                    const TargetInfo &target);
 
 /// Into how many parts sums of k terms are divided, 1 where they stay whole.
-/// m, n >= 1 are the results of each of `batch` products.
+/// m, n >= 1 are the results of each of `batch` products. `boxes` where the
+/// copy engine brings both operands: then clusters may be better at dividing.
 int64_t sumParts(int64_t m, int64_t n, int64_t k, int64_t batch,
-                 const TargetInfo &target);
+                 std::optional<cuda::GemmKind> boxes, const TargetInfo &target);
 
 } // namespace fusec::fusion
 

@@ -159,21 +159,13 @@ static Type elementType(GemmKind kind, MLIRContext *context) {
   llvm_unreachable("covered switch");
 }
 
-static cuda::GemmDevice deviceOf(KernelBuilder &kb) {
-  cuda::GemmDevice device;
-  device.smCount = kb.options.target.multiprocessors;
-  device.sharedPerBlock = kb.options.target.sharedBytesPerBlock;
-  device.sharedPerSM = device.sharedPerBlock + 1024;
-  device.hasWarpgroups = kb.options.target.computeCapability == 90;
-  return device;
-}
-
 static GemmConfig chooseConfig(KernelBuilder &kb, GemmKind kind,
                                const ContractionShape &shape, GemmSupply supply,
                                const cuda::GemmOrders *few = nullptr) {
   return cuda::chooseGemmConfig(
       kind, shape.extent(shape.m), shape.extent(shape.n), shape.extent(shape.k),
-      shape.extent(shape.batch), supply, deviceOf(kb),
+      shape.extent(shape.batch), supply,
+      cuda::GemmDevice::of(kb.options.target),
       graph::hasFastAccumulation(kb.form.hero()), few);
 }
 
@@ -201,7 +193,7 @@ static GemmSupply supplyOf(tile::ContractOp op) {
 static bool setBoxRows(GemmConfig &config, tile::ContractOp op, int64_t rows,
                        int64_t actual) {
   if (config.loop != cuda::GemmLoop::Warpgroup || config.halfStages ||
-      op.getLhsOuter() || !op.getLhsMatrix())
+      config.ranks > 1 || op.getLhsOuter() || !op.getLhsMatrix())
     return true;
   int64_t eights = llvm::alignTo(uint64_t(rows), 8);
   if (eights >= config.tileM)
@@ -382,7 +374,9 @@ static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
            << "has " << rows << " rows: expected at most " << config.boxRows;
   op.setConfig(config.toNumbers());
   kb.kernel.setThreads(config.threads());
-  kb.kernel.setGrid({config.grid(rows, columns, batches, deviceOf(kb)), 1, 1});
+  kb.kernel.setGrid({config.grid(rows, columns, batches,
+                                 cuda::GemmDevice::of(kb.options.target)),
+                     1, 1});
   return kb.kernel;
 }
 

@@ -24,6 +24,8 @@ struct KernelCase {
   bool boxesA, boxesB;
   /// Slots of each half of B (gemm_apart.cuh); 0 for the others.
   int halfStages = 0;
+  /// Parts of k, of as many times `cluster` blocks (gemm_split.cuh).
+  int ranks = 1;
 
   int tileM() const { return 64 * consumers; }
   bool isWide(bool isA) const {
@@ -39,6 +41,11 @@ std::string KernelCase::text() const {
   std::string config = std::string("GemmWgmmaConfig<GemmKind::") + kind;
   for (int v : {consumers, tileN, stages, 8, 1, cluster, parts})
     config += ", " + std::to_string(v);
+  if (ranks > 1) {
+    config = std::string("GemmSplitConfig<GemmKind::") + kind;
+    for (int v : {consumers, tileN, stages, 8, cluster, ranks, parts})
+      config += ", " + std::to_string(v);
+  }
   if (halfStages) {
     config = std::string("GemmApartConfig<GemmKind::") + kind;
     for (int v : {tileN, stages, halfStages, 8, cluster})
@@ -84,6 +91,9 @@ const KernelCase kCases[] = {
     {"e4_apart", "E4M3", 2, 192, 4, 1, 1, true, true, 3},
     {"e5_apart", "E5M2", 2, 128, 6, 2, 1, true, true, 4},
     {"e4_apart_fast", "E4M3", 2, 256, 4, 2, 0, true, true, 3},
+    {"e4_split", "E4M3", 2, 256, 3, 2, 2, true, true, 0, 2},
+    {"e5_split", "E5M2", 1, 128, 4, 1, 1, true, true, 0, 4},
+    {"e4_split_fast", "E4M3", 2, 128, 4, 2, 0, true, true, 0, 3},
 };
 
 /// An operand [batch, outer, k].
@@ -155,9 +165,9 @@ void Float8Skeleton::check(int m, int n, int k, int batch) {
       mapOf(b, n, k, batch, c.tileN / (c.halfStages ? 2 : c.cluster))};
   EmulatorLaunch launch;
   launch.entry = c.name;
-  launch.cluster = c.cluster;
+  launch.cluster = c.cluster * c.ranks;
   // Few enough that each takes several tiles.
-  launch.grid = {2, 1, 1};
+  launch.grid = {std::max(2u, launch.cluster), 1, 1};
   launch.threads = 128 * (c.consumers + 1);
   launch.dynamicSharedBytes =
       c.halfStages ? 128 * (c.stages * c.tileM() + c.halfStages * c.tileN)
@@ -185,7 +195,7 @@ TEST_P(Float8Skeleton, IsExact) {
   check(3, 5, 16, 1);
   check(16, 8, 48, 1);
   // Three turns of the ring and an incomplete step.
-  check(19, 23, 3 * c.stages * 128 + 80, 1);
+  check(19, 23, c.ranks * 3 * c.stages * 128 + 80, 1);
   // As many steps as slots, and one fewer.
   check(9, 11, c.stages * 128, 1);
   check(9, 11, (c.stages - 1) * 128, 1);

@@ -67,6 +67,81 @@ TEST(GemmConfig, HasTheFormulasOfWarpgroupsApart) {
   EXPECT_EQ(config.sharedBytes(), 128 * (4 * 128 + 3 * 192));
 }
 
+TEST(GemmConfig, HasTheFormulasOfClustersThatDivideSums) {
+  GemmConfig config;
+  config.loop = GemmLoop::Warpgroup;
+  config.tileM = 128, config.tileN = 256, config.tileK = 64;
+  config.warpsM = 8, config.warpsN = 1, config.stages = 4;
+  config.cluster = 6, config.ranks = 3;
+  EXPECT_EQ(config.deviceType(),
+            "GemmSplitConfig<GemmKind::F16, 2, 256, 4, 8, 2, 3>");
+  EXPECT_EQ(config.threads(), 384);
+  EXPECT_EQ(config.sharedBytes(), 4 * (128 + 256) * 64 * 2);
+  EXPECT_EQ(config.boxColumns(), 128) << "two blocks share B";
+  EXPECT_EQ(config.grid(1024, 1024, 1, {}), 16 * 6);
+  EXPECT_EQ(config.grid(129, 257, 3, {}), 6 * 6);
+  EXPECT_EQ(config.grid(4096, 4096, 1, {}), 132) << "22 clusters";
+  GemmConfig same = GemmConfig::fromNumbers(config.toNumbers());
+  EXPECT_EQ(same.deviceType(), config.deviceType());
+  config.kind = GemmKind::E4M3, config.parts = 2;
+  EXPECT_EQ(config.deviceType(),
+            "GemmSplitConfig<GemmKind::E4M3, 2, 256, 4, 8, 2, 3, 2>");
+}
+
+TEST(GemmConfig, DividesLongSumsOfFewTilesInClusters) {
+  auto choose = [](int64_t m, int64_t n, int64_t k, int64_t batch = 1) {
+    return chooseGemmConfig(GemmKind::BF16, m, n, k, batch, GemmSupply::Boxes);
+  };
+  GemmConfig pairs = choose(1024, 1024, 8192);
+  EXPECT_EQ(pairs.deviceType(),
+            "GemmSplitConfig<GemmKind::BF16, 2, 128, 7, 8, 1, 2>");
+  EXPECT_EQ(pairs.grid(1024, 1024, 1, {}), 128);
+  EXPECT_EQ(choose(512, 512, 16384).cluster, 2)
+      << "16 clusters of 8 may not fit at once";
+  EXPECT_EQ(choose(256, 256, 4096).cluster, 8);
+  EXPECT_EQ(choose(128, 128, 8192).ranks, 8);
+  for (auto [m, n, k, batch] : {std::array<int64_t, 4>{4096, 1024, 1024, 1},
+                                {512, 512, 512, 64},
+                                {8192, 8192, 8192, 1},
+                                {8192, 8192, 256, 1},
+                                {2048, 2048, 2048, 1},
+                                {1024, 1024, 1024, 1},
+                                {128, 768, 768, 1},
+                                {64, 64, 64, 32},
+                                {64, 8192, 4096, 1},
+                                {256, 256, 128, 1}})
+    EXPECT_EQ(choose(m, n, k, batch).ranks, 1) << m << "x" << n << "x" << k;
+  EXPECT_EQ(
+      chooseGemmConfig(GemmKind::BF16, 256, 256, 4096, 1, GemmSupply::Groups)
+          .ranks,
+      1)
+      << "the copy engine brings both operands";
+  GemmDevice other;
+  other.hasWarpgroups = false;
+  EXPECT_FALSE(chooseSplitConfig(GemmKind::BF16, 256, 256, 4096, 1, other));
+  EXPECT_FALSE(chooseSplitConfig(GemmKind::F32, 256, 256, 4096, 1));
+}
+
+TEST(GemmConfig, DividesSumsWithinTheLimitsOfTheDeviceTemplate) {
+  for (GemmKind kind : {GemmKind::F16, GemmKind::TF32, GemmKind::U8I8,
+                        GemmKind::E4M3, GemmKind::E5M2})
+    for (bool fast : {false, true})
+      for (int64_t m : {65, 130, 1000})
+        for (int64_t n : {65, 300, 1000})
+          for (int64_t k : {1000, 5000, 30000}) {
+            auto choice = chooseSplitConfig(kind, m, n, k, 1, {}, fast);
+            ASSERT_TRUE(choice.has_value());
+            const GemmConfig &c = choice->config;
+            EXPECT_EQ(c.cluster % c.ranks, 0);
+            EXPECT_GE(c.ranks, 2);
+            EXPECT_LE(c.cluster, 8);
+            EXPECT_EQ(c.tileN % (64 * c.sharers()), 0) << c.deviceType();
+            EXPECT_GE(c.sharedBytes(), c.tileM * c.tileN * 4);
+            EXPECT_LE(c.sharedBytes(), GemmDevice().sharedPerBlock);
+            EXPECT_EQ(c.parts > 0, isFloat8(kind) && !fast);
+          }
+}
+
 TEST(GemmConfig, StreamsWeightsOfFewRows) {
   fusec::cuda::GemmOrders orders;
   orders.span = 32, orders.staged = 1, orders.bytes = 0.5625;

@@ -37,6 +37,8 @@ struct KernelCase {
   Side a, b;
   /// Of the Warpgroup loop; 0 for the others.
   int cluster = 0;
+  /// Parts of k, of as many times `cluster` blocks (gemm_split.cuh).
+  int ranks = 1;
 
   bool isWarpgroup() const { return cluster > 0; }
   bool isUnsigned(bool isA) const {
@@ -56,7 +58,10 @@ std::string KernelCase::text() const {
     for (int v : numbers)
       config += ", " + std::to_string(v);
   };
-  if (isWarpgroup())
+  if (ranks > 1) {
+    config = std::string("GemmSplitConfig<GemmKind::") + kind;
+    add({warpsM / 4, tileN, stages, 8, cluster, ranks});
+  } else if (isWarpgroup())
     add({warpsM / 4, tileN, stages, 8, 1, cluster});
   else
     add({tileM, tileN, tileK, warpsM, warpsN, stages, 8});
@@ -69,6 +74,8 @@ std::string KernelCase::text() const {
 const KernelCase kCases[] = {
     {"wg_i8", "I8", 128, 256, 128, 8, 1, 3, boxes, boxes, 2},
     {"wg_u8i8", "U8I8", 64, 128, 128, 4, 1, 4, boxes, copied, 1},
+    {"split_i8", "I8", 128, 128, 128, 8, 1, 3, boxes, boxes, 2, 4},
+    {"split_u8i8", "U8I8", 64, 64, 128, 4, 1, 4, boxes, boxes, 1, 2},
     {"wg_u8", "U8", 128, 64, 128, 8, 1, 3, copied, copied, 1},
     {"i8_square", "I8", 128, 128, 128, 2, 2, 3, copied, copied},
     {"i8u8_flat", "I8U8", 32, 64, 64, 2, 2, 4, copied, copied},
@@ -189,13 +196,13 @@ void IntegerSkeleton::check(int m, int n, int k, int batch) {
       mapOf(b, c.b, n, k, batch, c.tileN / std::max(c.cluster, 1))};
   EmulatorLaunch launch;
   launch.entry = c.name;
-  launch.cluster = std::max(c.cluster, 1);
+  launch.cluster = std::max(c.cluster, 1) * c.ranks;
   launch.grid = {uint32_t((m + c.tileM - 1) / c.tileM *
                           ((n + c.tileN - 1) / c.tileN) * batch),
                  1, 1};
   // Few enough that each takes several tiles.
   if (c.isWarpgroup())
-    launch.grid[0] = 2;
+    launch.grid[0] = std::max(2u, launch.cluster);
   launch.threads = 32 * (c.warpsM * c.warpsN + (c.isWarpgroup() ? 4 : 0));
   launch.dynamicSharedBytes =
       std::max(c.stages * (c.tileM + c.tileN) * c.tileK,

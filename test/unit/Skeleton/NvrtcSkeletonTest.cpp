@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Embedded/GemmSkeleton.h"
 #include "fusec/Embedded/PreludeCuda.h"
+#include "fusec/Embedded/PreludeSm90.h"
 #include "fusec/Embedded/SkeletonTestHoles.h"
 #include "fusec/Runtime/Cuda/Nvrtc.h"
+#include "fusec/Target/CUDA/GemmConfig.h"
 #include "gtest/gtest.h"
 
 using namespace fusec;
@@ -54,6 +56,68 @@ TEST(NvrtcSkeleton, CompilesInOneProgramWithoutSpills) {
       ASSERT_TRUE(one.resources.spillStoreBytes.has_value());
       EXPECT_EQ(*one.resources.spillStoreBytes, 0u) << one.entry;
     }
+  }
+}
+
+/// A kernel of the Warpgroup loop with the epilogue of the tests.
+Kernel warpgroups(const std::string &name, const cuda::GemmConfig &config,
+                  const std::string &operands) {
+  Kernel result;
+  result.entry = name;
+  result.threads = static_cast<uint32_t>(config.threads());
+  result.cluster = static_cast<uint32_t>(config.cluster);
+  result.usesSm90 = true;
+  result.source = "#include \"gemm.cuh\"\n#include \"holes.cuh\"\nusing " +
+                  name + "Config = " + config.deviceType() +
+                  ";\nTEST_KERNEL_SM90(" + name + ", " + name + "Config, " +
+                  operands + ")\n";
+  return result;
+}
+
+TEST(NvrtcSkeleton, DividesSumsWithoutSpills) {
+  auto nvrtc = Nvrtc::open();
+  if (!nvrtc)
+    GTEST_SKIP() << llvm::toString(nvrtc.takeError());
+  NvrtcOptions options;
+  options.architecture = 90;
+  options.headers = {
+      {"gemm.cuh", std::string("#ifndef GEMM_ALL\n#define GEMM_ALL\n") +
+                       embedded::kPreludeCuda + embedded::kPreludeSm90 +
+                       embedded::kGemmSkeleton + "#endif\n"},
+      {"holes.cuh", std::string("#ifndef HOLES\n#define HOLES\n") +
+                        embedded::kSkeletonTestHoles + "#endif\n"}};
+  NvrtcCompiler compiler(*nvrtc, options);
+  std::vector<Kernel> kernels;
+  auto add = [&](cuda::GemmKind kind, int64_t tileM, int64_t tileN,
+                 int64_t sharers, int64_t ranks, const char *operands) {
+    cuda::GemmConfig config;
+    config.kind = kind, config.loop = cuda::GemmLoop::Warpgroup;
+    config.tileM = tileM, config.tileN = tileN;
+    config.tileK = 128 / config.elementBytes();
+    config.warpsM = tileM / 16, config.warpsN = 1, config.stages = 4;
+    config.cluster = sharers * ranks, config.ranks = ranks;
+    config.parts = cuda::isFloat8(kind) ? cuda::partsOf(tileN) : 0;
+    kernels.push_back(
+        warpgroups("split" + std::to_string(kernels.size()), config, operands));
+  };
+  using cuda::GemmKind;
+  const char *half = "f16, Tensor, AlongK, 8, Tensor, AlongK, 8";
+  add(GemmKind::F16, 128, 256, 2, 4, half);
+  add(GemmKind::F16, 128, 256, 1, 8, half);
+  add(GemmKind::F16, 128, 128, 1, 2, half);
+  add(GemmKind::F16, 64, 64, 1, 8, half);
+  add(GemmKind::BF16, 64, 128, 2, 3,
+      "bf16, Tensor, AlongOuter, 8, Tensor, AlongOuter, 4");
+  add(GemmKind::TF32, 128, 256, 2, 2,
+      "f32, Tensor, AlongK, 4, Tensor, AlongK, 8");
+  add(GemmKind::E4M3, 128, 256, 1, 8,
+      "f8e4m3, Tensor, AlongK, 16, Tensor, AlongK, 16");
+  auto compiled = compiler.compileAll(kernels, /*threads=*/1);
+  ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+  for (const CompiledKernel &one : *compiled) {
+    EXPECT_EQ(one.module->log, "");
+    ASSERT_TRUE(one.resources.spillStoreBytes.has_value());
+    EXPECT_EQ(*one.resources.spillStoreBytes, 0u) << one.entry;
   }
 }
 

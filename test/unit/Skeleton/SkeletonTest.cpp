@@ -51,8 +51,11 @@ struct KernelCase {
   bool few = false;
   /// Slots of each half of B (gemm_apart.cuh); 0 for the others.
   int halfStages = 0;
+  /// Parts of k, of as many times `cluster` blocks (gemm_split.cuh).
+  int ranks = 1;
 
   std::string text() const;
+  uint32_t blocksOfCluster() const { return std::max(cluster, 1) * ranks; }
   bool isWarpgroup() const { return cluster > 0 && !few; }
   uint32_t threads() const {
     return 32 * (warpsM * warpsN * warpsK + (isWarpgroup() ? 4 : 0));
@@ -88,6 +91,13 @@ std::string KernelCase::text() const {
   if (halfStages) {
     std::string config = "GemmApartConfig<GemmKind::" + std::string(kind);
     for (int v : {tileN, stages, halfStages, groupM, cluster})
+      config += ", " + std::to_string(v);
+    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
+           name + ", Config_" + name + ", " + operands;
+  }
+  if (ranks > 1) {
+    std::string config = "GemmSplitConfig<GemmKind::" + std::string(kind);
+    for (int v : {warpsM / 4, tileN, stages, groupM, cluster, ranks})
       config += ", " + std::to_string(v);
     return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
            name + ", Config_" + name + ", " + operands;
@@ -193,6 +203,22 @@ const KernelCase kCases[] = {
      tensorK, 1, 1, false, 3},
     {"apart_tf32", "TF32", DType::F32, 128, 192, 32, 8, 1, 4, 8, tensorK,
      tensorK, 1, 2, false, 3},
+    // Blocks of a cluster divide k: as many pieces of 64 x 32 as blocks'
+    // warpgroups, more, fewer, and numbers that do not divide them.
+    {"split_kk", "F16", DType::F16, 64, 256, 64, 4, 1, 3, 8, tensorK, tensorK,
+     1, 2, false, 0, 4},
+    {"split_kn", "BF16", DType::BF16, 128, 128, 64, 8, 1, 3, 2, tensorK,
+     tensorOuter, 1, 1, false, 0, 2},
+    {"split_mn", "F16", DType::F16, 128, 128, 64, 8, 1, 4, 8, tensorOuter,
+     tensorOuter4, 1, 1, false, 0, 6},
+    {"split_mk", "BF16", DType::BF16, 64, 64, 64, 4, 1, 5, 1, tensorOuter,
+     tensorK, 1, 1, false, 0, 2},
+    {"split_many", "F16", DType::F16, 64, 128, 64, 4, 1, 3, 8, tensorK,
+     tensorOuter, 1, 1, false, 0, 8},
+    {"split_eights", "BF16", DType::BF16, 64, 128, 64, 4, 1, 3, 8, tensorK,
+     tensorEights(4), 1, 2, false, 0, 3},
+    {"split_tf32", "TF32", DType::F32, 128, 192, 32, 8, 1, 3, 8, tensorK,
+     tensorK, 1, 1, false, 0, 3},
     {"f16_kk", "F16", DType::F16, 32, 64, 32, 2, 2, 3, 2, asyncK, asyncK},
     {"f16_kn", "F16", DType::F16, 64, 64, 64, 2, 2, 3, 8, asyncK, asyncOuter},
     {"f16_mn", "F16", DType::F16, 64, 32, 32, 2, 1, 4, 1, asyncOuter,
@@ -340,7 +366,7 @@ struct Problem {
               c.tileN / (c.halfStages ? 2 : std::max(c.cluster, 1)))};
     EmulatorLaunch launch;
     launch.entry = c.name;
-    launch.cluster = std::max(c.cluster, 1);
+    launch.cluster = c.blocksOfCluster();
     launch.grid = {uint32_t((s.m + c.tileM - 1) / c.tileM *
                             ((s.n + c.tileN - 1) / c.tileN) * s.batch),
                    1, 1};
@@ -348,7 +374,7 @@ struct Problem {
       launch.grid[0] *= c.cluster;
     // Few enough that each takes several tiles.
     if (c.isWarpgroup())
-      launch.grid[0] = launch.grid[0] ? 2 : 0;
+      launch.grid[0] = launch.grid[0] ? std::max(2u, c.blocksOfCluster()) : 0;
     launch.threads = c.threads();
     launch.dynamicSharedBytes = c.sharedBytes();
     void *args[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3],
@@ -462,10 +488,10 @@ TEST_P(Skeleton, MatchesFloat64) {
   if (c.a.access != Access::Tensor && c.b.access != Access::Tensor)
     check({5, 9, 0, 2});
   // Three turns of the ring and an incomplete step.
-  int parts = c.few ? c.warpsK * c.cluster : 1;
+  int parts = c.few ? c.warpsK * c.cluster : c.ranks;
   check({19, 23, parts * 3 * c.stages * c.tileK + c.tileK / 2 + 1, 1});
   // Not every part has as many steps.
-  if (c.few)
+  if (parts > 1)
     check({c.tileM, 70, (parts + 1) * c.stages * c.tileK, 2});
   // Exactly as many steps as slots, and one fewer.
   check({9, 11, c.stages * c.tileK, 1});

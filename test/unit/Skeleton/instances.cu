@@ -92,6 +92,12 @@ TEST_KERNEL_SM90(group_small, GroupSmall, f8e4m3, Async, AlongK, 16, Async,
                  AlongK, 16)
 TEST_KERNEL_SM90(group_fast, GroupFast, f8e4m3, Tensor, AlongK, 16, Tensor,
                  AlongK, 16)
+using GroupSplit = GemmSplitConfig<GemmKind::F16, 2, 128, 7, 8, 1, 2>;
+using GroupSplitWide = GemmSplitConfig<GemmKind::F16, 2, 256, 4, 8, 2, 4>;
+TEST_KERNEL_SM90(group_split, GroupSplit, f16, Tensor, AlongK, 8, Tensor,
+                 AlongOuter, 8)
+TEST_KERNEL_SM90(group_split_wide, GroupSplitWide, f16, Tensor, AlongK, 8,
+                 Tensor, AlongK, 8)
 using GroupWide = GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 2>;
 using GroupSquare = GemmWgmmaConfig<GemmKind::BF16, 2, 128, 6, 8, 1, 1>;
 using GroupFlat = GemmWgmmaConfig<GemmKind::BF16, 1, 128, 4, 8, 2, 1>;

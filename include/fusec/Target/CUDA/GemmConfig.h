@@ -7,6 +7,7 @@
 #ifndef FUSEC_TARGET_CUDA_GEMMCONFIG_H
 #define FUSEC_TARGET_CUDA_GEMMCONFIG_H
 
+#include "fusec/Support/TargetInfo.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <array>
@@ -39,6 +40,10 @@ inline bool isInteger(GemmKind kind) {
 
 /// 8-bit floats (Warpgroup loop, copied operands along k only).
 inline bool isFloat8(GemmKind kind) { return kind >= GemmKind::E4M3; }
+
+/// Parts in which the columns of a tile with promoted sums are made: a thread
+/// has at most 192 accumulators.
+inline int64_t partsOf(int64_t tileN) { return tileN > 192 ? 2 : 1; }
 
 /// The main loops: every warp copies and multiplies (gemm_mma.cuh,
 /// gemm_fma.cuh), warpgroups with roles on sm_90a (gemm_wgmma.cuh), or warps
@@ -82,11 +87,14 @@ struct GemmDevice {
   int64_t sharedPerSM = 228 * 1024;
   /// Has wgmma (sm_90a).
   bool hasWarpgroups = true;
+
+  static GemmDevice of(const TargetInfo &target);
 };
 
 /// One instantiation of the skeleton; the fields are the parameters of the
-/// device template `GemmConfig`, or of `GemmWgmmaConfig` or `GemmApartConfig`
-/// with the Warpgroup loop, where warpsM counts the multiplying warps alone.
+/// device template `GemmConfig`, or of `GemmWgmmaConfig`, `GemmSplitConfig` or
+/// `GemmApartConfig` with the Warpgroup loop, where warpsM counts the
+/// multiplying warps alone.
 struct GemmConfig {
   GemmKind kind = GemmKind::F16;
   GemmLoop loop = GemmLoop::Warp;
@@ -100,8 +108,11 @@ struct GemmConfig {
   /// FUSEC_KERNEL_MIN).
   int64_t minBlocks = 1;
   /// Blocks of a cluster, which share B (Warpgroup loop, Boxes only) or divide
-  /// k (Few loop).
+  /// k (Few loop), or do both (below).
   int64_t cluster = 1;
+  /// Parts of k, which so many groups of `cluster / ranks` blocks take that
+  /// share B (gemm_split.cuh; Warpgroup loop, Boxes only).
+  int64_t ranks = 1;
   /// Rows of a box of A (Warpgroup loop): fewer than a tile has where the
   /// matrix has fewer; 0: as many as a tile has.
   int64_t boxRows = 0;
@@ -119,9 +130,11 @@ struct GemmConfig {
   /// Copies of a lane through the ring for each of its columns, of `span`.
   int64_t staged = 0;
 
+  /// Blocks of a cluster that share B (Warpgroup loop).
+  int64_t sharers() const { return cluster / ranks; }
   /// Columns of a box of B along k.
   int64_t boxColumns() const {
-    return halfStages ? tileN / 2 : tileN / cluster;
+    return halfStages ? tileN / 2 : tileN / sharers();
   }
   /// Bytes of one element in shared memory.
   int64_t elementBytes() const;
@@ -131,6 +144,9 @@ struct GemmConfig {
   int64_t sharedBytes() const;
   /// Tiles of a problem.
   int64_t tiles(int64_t m, int64_t n, int64_t batch) const;
+  /// Clusters that make these tiles (Warpgroup loop), with one below the other
+  /// for those that share B.
+  int64_t clusters(int64_t m, int64_t n, int64_t batch) const;
   /// Blocks in x for a problem (y = z = 1); 0 means that nothing is launched.
   /// With the Warpgroup loop blocks take several tiles: no more than the GPU
   /// holds at once.
@@ -142,7 +158,7 @@ struct GemmConfig {
   const char *deviceFunction() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 17> toNumbers() const;
+  std::array<int64_t, 18> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 
@@ -171,17 +187,26 @@ GemmConfig chooseGemmConfig(GemmKind kind, int64_t m, int64_t n, int64_t k,
 /// Rows up to which the loop for few rows is tried.
 inline constexpr int64_t kMostFewRows = 64;
 
-/// The loop for few rows (gemm_few.cuh) for this problem and the microseconds
-/// that it is expected to take; nothing where it does not apply.
-struct GemmFewChoice {
+/// A configuration for a problem and the microseconds that it is expected to
+/// take.
+struct GemmChoice {
   GemmConfig config;
   double microseconds = 0;
 };
-std::optional<GemmFewChoice> chooseFewConfig(GemmKind kind, int64_t m,
-                                             int64_t n, int64_t k,
-                                             int64_t batch, GemmSupply supply,
-                                             const GemmOrders &orders,
-                                             const GemmDevice &device = {});
+
+/// The best form whose clusters divide k (gemm_split.cuh), of operands that the
+/// copy engine brings; nothing where it does not apply.
+std::optional<GemmChoice> chooseSplitConfig(GemmKind kind, int64_t m, int64_t n,
+                                            int64_t k, int64_t batch,
+                                            const GemmDevice &device = {},
+                                            bool fast = false);
+
+/// The loop for few rows (gemm_few.cuh); nothing where it does not apply.
+std::optional<GemmChoice> chooseFewConfig(GemmKind kind, int64_t m, int64_t n,
+                                          int64_t k, int64_t batch,
+                                          GemmSupply supply,
+                                          const GemmOrders &orders,
+                                          const GemmDevice &device = {});
 
 } // namespace fusec::cuda
 

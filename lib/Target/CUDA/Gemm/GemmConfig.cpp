@@ -171,10 +171,6 @@ llvm::ArrayRef<Candidate> candidates(GemmKind kind, bool computed) {
   llvm_unreachable("unknown kind");
 }
 
-/// Parts in which the columns of a tile with promoted sums are made: a thread
-/// has at most 192 accumulators.
-int64_t partsOf(int64_t tileN) { return tileN > 192 ? 2 : 1; }
-
 GemmConfig configOf(GemmKind kind, const Candidate &c) {
   GemmConfig config;
   config.kind = kind;
@@ -267,14 +263,18 @@ int64_t GemmConfig::tiles(int64_t m, int64_t n, int64_t batch) const {
   return llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN) * batch;
 }
 
+int64_t GemmConfig::clusters(int64_t m, int64_t n, int64_t batch) const {
+  return llvm::divideCeil(m, tileM * sharers()) * llvm::divideCeil(n, tileN) *
+         batch;
+}
+
 int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
                          const GemmDevice &device) const {
   if (loop != GemmLoop::Warpgroup)
     return tiles(m, n, batch) * cluster;
   // Whole clusters; of two tiles below each other the second may be empty.
-  int64_t clusters =
-      llvm::divideCeil(m, tileM * cluster) * llvm::divideCeil(n, tileN) * batch;
-  return cluster * std::min(clusters, device.smCount * minBlocks / cluster);
+  return cluster *
+         std::min(clusters(m, n, batch), device.smCount * minBlocks / cluster);
 }
 
 std::string GemmConfig::deviceType() const {
@@ -283,8 +283,9 @@ std::string GemmConfig::deviceType() const {
       "U8I8", "U8",   "E4M3", "E4M3E5M2", "E5M2E4M3", "E5M2"};
   static constexpr const char *types[] = {"GemmConfig", "GemmWgmmaConfig",
                                           "GemmFewConfig"};
-  std::string text =
-      halfStages ? "GemmApartConfig" : types[static_cast<unsigned>(loop)];
+  std::string text = halfStages  ? "GemmApartConfig"
+                     : ranks > 1 ? "GemmSplitConfig"
+                                 : types[static_cast<unsigned>(loop)];
   text += std::string("<GemmKind::") + names[static_cast<unsigned>(kind)];
   auto add = [&](std::initializer_list<int64_t> numbers) {
     for (int64_t v : numbers)
@@ -302,7 +303,10 @@ std::string GemmConfig::deviceType() const {
       text += parts ? ", true" : "";
       break;
     }
-    add({warpsM / 4, tileN, stages, groupM, minBlocks, cluster});
+    if (ranks > 1)
+      add({warpsM / 4, tileN, stages, groupM, sharers(), ranks});
+    else
+      add({warpsM / 4, tileN, stages, groupM, minBlocks, cluster});
     if (parts)
       add({parts});
     break;
@@ -318,7 +322,7 @@ const char *GemmConfig::deviceFunction() const {
   return names[static_cast<unsigned>(loop)];
 }
 
-std::array<int64_t, 17> GemmConfig::toNumbers() const {
+std::array<int64_t, 18> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -335,11 +339,21 @@ std::array<int64_t, 17> GemmConfig::toNumbers() const {
           parts,
           halfStages,
           span,
-          staged};
+          staged,
+          ranks};
+}
+
+GemmDevice GemmDevice::of(const TargetInfo &target) {
+  GemmDevice device;
+  device.smCount = target.multiprocessors;
+  device.sharedPerBlock = target.sharedBytesPerBlock;
+  device.sharedPerSM = device.sharedPerBlock + 1024;
+  device.hasWarpgroups = target.computeCapability == 90;
+  return device;
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 17 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 18 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -354,6 +368,7 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.halfStages = numbers[14];
   config.span = numbers[15];
   config.staged = numbers[16];
+  config.ranks = numbers[17];
   return config;
 }
 
@@ -407,9 +422,17 @@ GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
     consider(kTf32Warpgroup, GemmLoop::Warpgroup, 1);
   }
   consider(candidates(kind, computed), GemmLoop::Warp, 1);
+  // Estimates of fewer blocks than multiprocessors are up to half too long.
+  constexpr double kTrusted = 0.65;
+  if (supply == GemmSupply::Boxes)
+    if (auto split = chooseSplitConfig(kind, m, n, k, batch, device, fast);
+        split && split->microseconds < kTrusted * bestTime) {
+      best = split->config;
+      bestTime = split->microseconds;
+    }
   if (!few)
     return *best;
-  std::optional<GemmFewChoice> choice =
+  std::optional<GemmChoice> choice =
       chooseFewConfig(kind, m, n, k, batch, supply, *few, device);
   // The other loops have read 16 rows' weights at 70 % of the bandwidth.
   double bytes = double(best->elementBytes() * n * k * batch);

@@ -60,10 +60,10 @@ double estimate(const GemmConfig &config, int64_t m, int64_t n, int64_t k,
 /// 4096 weights (benchmarks/results/2026-11-30-gemm.md): A is read at 1.7 TB/s,
 /// as all blocks read the same lines, so that for more than 8 rows wider tiles
 /// pay, whose blocks divide k.
-std::optional<GemmFewChoice> chooseStream(GemmConfig config, int64_t m,
-                                          int64_t n, int64_t k, int64_t batch,
-                                          const GemmOrders &orders,
-                                          const GemmDevice &device) {
+std::optional<GemmChoice> chooseStream(GemmConfig config, int64_t m, int64_t n,
+                                       int64_t k, int64_t batch,
+                                       const GemmOrders &orders,
+                                       const GemmDevice &device) {
   constexpr double kShared = 1.7e6;
   config.loop = GemmLoop::Few;
   config.tileM = tileRows(m);
@@ -72,7 +72,7 @@ std::optional<GemmFewChoice> chooseStream(GemmConfig config, int64_t m,
   config.tileK = 4 * orders.span;
   config.warpsM = config.warpsN = config.groupM = config.minBlocks = 1;
   double ofB = double(n * k * batch) * orders.bytes;
-  std::optional<GemmFewChoice> best;
+  std::optional<GemmChoice> best;
   for (auto [columns, warps] : {std::pair<int64_t, int64_t>(64, 12), {128, 8}})
     for (int64_t cluster : {1, 2, 4, 8}) {
       config.tileN = columns;
@@ -96,14 +96,14 @@ std::optional<GemmFewChoice> chooseStream(GemmConfig config, int64_t m,
                     kWarp * double(warps) + kRound * (rounds - 1) +
                     (cluster > 1 ? kMeeting : 0);
       if (!best || time < best->microseconds)
-        best = GemmFewChoice{config, time};
+        best = GemmChoice{config, time};
     }
   return best;
 }
 
 } // namespace
 
-std::optional<GemmFewChoice> fusec::cuda::chooseFewConfig(
+std::optional<GemmChoice> fusec::cuda::chooseFewConfig(
     GemmKind kind, int64_t m, int64_t n, int64_t k, int64_t batch,
     GemmSupply supply, const GemmOrders &orders, const GemmDevice &device) {
   GemmConfig config;
@@ -123,7 +123,7 @@ std::optional<GemmFewChoice> fusec::cuda::chooseFewConfig(
   config.tileK = 64 / config.elementBytes();
   config.warpsM = config.warpsN = 1;
   config.groupM = 1;
-  std::optional<GemmFewChoice> best;
+  std::optional<GemmChoice> best;
   // Computed elements wait in registers, so more warps have more under way.
   for (auto [warps, blocks] : {std::pair<int64_t, int64_t>(8, 1), {4, 2}}) {
     config.warpsK = isComputed && config.tileM <= 16 ? warps * 3 / 2 : warps;
@@ -145,7 +145,7 @@ std::optional<GemmFewChoice> fusec::cuda::chooseFewConfig(
         break;
       double time = estimate(config, m, n, k, batch, memory, device);
       if (!best || time < best->microseconds)
-        best = GemmFewChoice{config, time};
+        best = GemmChoice{config, time};
     }
   }
   return best;

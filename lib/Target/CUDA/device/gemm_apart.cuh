@@ -34,6 +34,8 @@ struct GemmApartConfig {
   static constexpr i32 kStagesB = StagesB;
   static constexpr i32 kGroupM = GroupM;
   static constexpr i32 kCluster = Cluster;
+  static constexpr i32 kSharers = Cluster;
+  static constexpr i32 kRanks = 1;
   static constexpr bool kPromoted = Promoted;
   static constexpr i32 kThreads = 384;
   static constexpr i32 kBlocks = 1;

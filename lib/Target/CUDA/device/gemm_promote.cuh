@@ -16,10 +16,10 @@
 
 /// As gemmConsume, with sums that are promoted after each step.
 template <class Config, class Holes, class Ring>
-FUSEC_DEVICE void
-gemmPromote(const Holes &holes, Ring ring, FUSEC_SHARED_PTR(FusecMbarrier) full,
-            FUSEC_SHARED_PTR(FusecMbarrier) empty,
-            const GemmWork<Config> &work, i32 group) {
+FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
+                              FUSEC_SHARED_PTR(FusecMbarrier) full,
+                              FUSEC_SHARED_PTR(FusecMbarrier) empty,
+                              const GemmWork<Config> &work, i32 group) {
   using Types = typename Config::Types;
   using A = GemmDescriptor<Config, Holes::kOrderA>;
   using B = GemmDescriptor<Config, Holes::kOrderB>;
@@ -63,8 +63,7 @@ gemmPromote(const Holes &holes, Ring ring, FUSEC_SHARED_PTR(FusecMbarrier) full,
       }
       turn.next();
     }
-    i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
-    gemmHandOver<Config>(holes, acc, tile, row, work.m, work.n);
+    gemmDeliver<Config>(holes, acc, tile, group, work);
   }
 }
 

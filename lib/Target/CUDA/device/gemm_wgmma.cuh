@@ -54,6 +54,10 @@ struct GemmWgmmaConfig {
   static constexpr i32 kBlocks = Blocks;
   static constexpr bool kApart = false;
   static constexpr i32 kCluster = Cluster;
+  /// Blocks of the cluster that share B, one after the other, and parts of k
+  /// that such groups of blocks take (gemm_split.cuh).
+  static constexpr i32 kSharers = Cluster;
+  static constexpr i32 kRanks = 1;
   static constexpr i32 kParts = Parts;
   static constexpr i32 kLoadThreads = 128;
   static constexpr i32 kThreads = 128 * (Consumers + 1);
@@ -90,30 +94,58 @@ struct GemmTurn {
   }
 };
 
+/// A block's place among those that share B, the first one of them, and the
+/// part of k that they have.
+template <class Config>
+FUSEC_DEVICE i32 gemmSharer() {
+  if constexpr (Config::kSharers == 1)
+    return 0;
+  else if constexpr (Config::kRanks == 1)
+    return cluster_rank();
+  else
+    return cluster_rank() % Config::kSharers;
+}
+template <class Config>
+FUSEC_DEVICE i32 gemmFirstSharer() {
+  if constexpr (Config::kRanks == 1)
+    return 0;
+  else
+    return cluster_rank() / Config::kSharers * Config::kSharers;
+}
+template <class Config>
+FUSEC_DEVICE i32 gemmRank() {
+  if constexpr (Config::kRanks == 1)
+    return 0;
+  else
+    return cluster_rank() / Config::kSharers;
+}
+
 /// The tiles of a CTA and the k steps of each; sums without terms are one step
-/// of zeros.
+/// of zeros. Where k is divided each part has as many steps; those past the end
+/// of k are zeros.
 template <class Config>
 struct GemmWork {
   /// The tiles of a cluster, one below the other, are one to the numbering.
   struct Together {
-    static constexpr i32 kTileM = Config::kTileM * Config::kCluster;
+    static constexpr i32 kTileM = Config::kTileM * Config::kSharers;
     static constexpr i32 kTileN = Config::kTileN;
     static constexpr i32 kGroupM = Config::kGroupM;
   };
   i32 rank;
   i32 tiles;
   i32 steps;
+  i32 firstK;
   i32 m;
   i32 n;
   FUSEC_METHOD void begin(i32 rows, i32 columns, i32 k, i32 batch) {
-    rank = 0;
-    if constexpr (Config::kCluster > 1)
-      rank = cluster_rank();
+    rank = gemmSharer<Config>();
     m = rows;
     n = columns;
     tiles = (m + Together::kTileM - 1) / Together::kTileM *
             ((n + Together::kTileN - 1) / Together::kTileN) * batch;
     steps = k > 0 ? (k + Config::kTileK - 1) / Config::kTileK : 1;
+    steps = (steps + Config::kRanks - 1) / Config::kRanks;
+    firstK = gemmRank<Config>() * (steps * Config::kTileK);
   }
   FUSEC_METHOD i32 first() const { return cta_x() / Config::kCluster; }
   /// Steps of all tiles of this CTA.
@@ -147,12 +179,13 @@ struct GemmBox {
   static constexpr bool kAlongK = Order == GemmOrder::KContiguous;
   static constexpr bool kEights = Blocks >= 0;
 
-  /// To ring[at..] of this block, or of all `Copies` blocks of the cluster.
+  /// To ring[at..] of this block, or of `Copies` blocks of the cluster, from
+  /// number `first` on.
   template <i32 Copies, class Ring, class Map>
   FUSEC_DEVICE void load(Ring ring, i32 at, const Map &map,
                          FUSEC_SHARED_PTR(FusecMbarrier) full, i32 slot,
-                         i32 batch, i32 outer, i32 k) {
-    constexpr u32 kMask = (1u << Copies) - 1;
+                         i32 batch, i32 outer, i32 k, i32 first = 0) {
+    const u32 mask = ((1u << Copies) - 1) << first;
     i32 c0 = kAlongK ? k : outer;
     i32 c1 = kAlongK ? outer : k;
     i32 low = batch % Split;
@@ -160,19 +193,19 @@ struct GemmBox {
     if constexpr (kEights) {
       i32 block = high * Blocks + outer / 32;
       if constexpr (Copies > 1)
-        tma_load_multicast_5d(ring, at, map, full, slot, kMask, c0, 0, 0, 0,
+        tma_load_multicast_5d(ring, at, map, full, slot, mask, c0, 0, 0, 0,
                               block);
       else
         tma_load_5d(ring, at, map, full, slot, c0, 0, 0, 0, block);
     } else if constexpr (Copies > 1) {
       if constexpr (HasLow && HasHigh)
-        tma_load_multicast_4d(ring, at, map, full, slot, kMask, c0, c1, low,
+        tma_load_multicast_4d(ring, at, map, full, slot, mask, c0, c1, low,
                               high);
       else if constexpr (HasLow || HasHigh)
-        tma_load_multicast_3d(ring, at, map, full, slot, kMask, c0, c1,
+        tma_load_multicast_3d(ring, at, map, full, slot, mask, c0, c1,
                               HasLow ? low : high);
       else
-        tma_load_multicast_2d(ring, at, map, full, slot, kMask, c0, c1);
+        tma_load_multicast_2d(ring, at, map, full, slot, mask, c0, c1);
     } else {
       if constexpr (HasLow && HasHigh)
         tma_load_4d(ring, at, map, full, slot, c0, c1, low, high);
@@ -212,12 +245,15 @@ struct GemmFeed<Config, Holes, Side, Box, Tile, Copies, true> {
   i32 batch;
   i32 outer;
   i32 rank;
+  i32 first;
   FUSEC_METHOD void begin(const Holes &, i32 b, i32 o) {
     batch = b;
     outer = o;
-    rank = 0;
-    if constexpr (Copies > 1)
-      rank = cluster_rank();
+    rank = first = 0;
+    if constexpr (Copies > 1) {
+      rank = gemmSharer<Config>();
+      first = gemmFirstSharer<Config>();
+    }
   }
   template <class Ring, class Map>
   FUSEC_METHOD void fetch(const Holes &, i32 k0, Ring ring, i32 at,
@@ -231,7 +267,7 @@ struct GemmFeed<Config, Holes, Side, Box, Tile, Copies, true> {
     for (i32 row = 0; row < kPart; row += kRows) {
       i32 o = rank * kPart + row;
       Box::template load<Copies>(ring, at + o * Config::kTileK, map, full, slot,
-                                 batch, outer + o, k0);
+                                 batch, outer + o, k0, first);
     }
   }
   template <class Ring>
@@ -248,7 +284,7 @@ struct GemmFeeds {
   using A = GemmFeed<Config, Holes, GemmSideA<Holes>, typename Holes::BoxA,
                      Config::kTileM, 1, kTensorA>;
   using B = GemmFeed<Config, Holes, GemmSideB<Holes>, typename Holes::BoxB,
-                     Config::kTileN, Config::kCluster, kTensorB>;
+                     Config::kTileN, Config::kSharers, kTensorB>;
   static_assert(kTensors || sizeof(typename Config::Element) <= 2,
                 "nothing but the copy engine rounds to TF32");
   static_assert(kTensors || Config::kCluster == 1,
@@ -442,11 +478,37 @@ FUSEC_DEVICE void gemmMeet() {
 /// Gives a slot back to the producers that fill it.
 template <class Config>
 FUSEC_DEVICE void gemmRelease(FUSEC_SHARED_PTR(FusecMbarrier) empty, i32 slot) {
-  if constexpr (Config::kCluster > 1) {
-    if (lane() < Config::kCluster)
-      mbar_arrive_remote(empty, slot, lane());
+  if constexpr (Config::kSharers > 1) {
+    if (lane() < Config::kSharers)
+      mbar_arrive_remote(empty, slot, gemmFirstSharer<Config>() + lane());
   } else if (lane() == 0) {
     mbar_arrive(empty, slot);
+  }
+}
+
+/// Where k is divided: what fills the ring, and what becomes of a warpgroup's
+/// sums (gemm_split.cuh).
+template <class Config, class Holes, class Ring, class MapA, class MapB>
+FUSEC_DEVICE void gemmSplitProduce(const Holes &holes, const MapA &mapA,
+                                   const MapB &mapB, Ring ring,
+                                   FUSEC_SHARED_PTR(FusecMbarrier) full,
+                                   FUSEC_SHARED_PTR(FusecMbarrier) empty,
+                                   const GemmWork<Config> &work);
+template <class Config, class Holes, class Sum, i32 R>
+FUSEC_DEVICE void gemmCombine(const Holes &holes, const Sum (&acc)[R],
+                              GemmTile tile, i32 group,
+                              const GemmWork<Config> &work);
+
+/// Hands the sums of `tile` over, which are 64 rows, number `group`.
+template <class Config, class Holes, class Sum, i32 R>
+FUSEC_DEVICE void gemmDeliver(const Holes &holes, const Sum (&acc)[R],
+                              GemmTile tile, i32 group,
+                              const GemmWork<Config> &work) {
+  if constexpr (Config::kRanks > 1) {
+    gemmCombine<Config>(holes, acc, tile, group, work);
+  } else {
+    i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
+    gemmHandOver<Config>(holes, acc, tile, row, work.m, work.n);
   }
 }
 
@@ -497,8 +559,7 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
     }
     wgmma_wait<0>(acc);
     gemmRelease<Config>(empty, last);
-    i32 row = part.m0 + warp() % 4 * 16 + (lane() >> 2);
-    gemmHandOver<Config>(holes, acc, part, row, work.m, work.n);
+    gemmDeliver<Config>(holes, acc, part, group, work);
   }
 }
 
@@ -533,7 +594,7 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
   if (tid() == 0) {
     for (i32 s = 0; s < Config::kStages; ++s) {
       mbar_init(full, s, Feeds::kArrivals);
-      mbar_init(empty, s, 4 * Config::kConsumers * Config::kCluster);
+      mbar_init(empty, s, 4 * Config::kConsumers * Config::kSharers);
     }
     mbar_init_fence();
   }
@@ -547,7 +608,9 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
   if (warp() < 4) {
     if constexpr (Config::kMoveRegisters)
       setmaxnreg_dec<Feeds::kTensors ? 56 : 72>();
-    if (!Feeds::kTensors || tid() == 0)
+    if constexpr (Config::kRanks > 1)
+      gemmSplitProduce<Config>(holes, mapA, mapB, ring, full, empty, work);
+    else if (!Feeds::kTensors || tid() == 0)
       gemmProduce<Config>(holes, mapA, mapB, ring, full, empty, work);
   } else {
     if constexpr (Config::kMoveRegisters)
@@ -557,8 +620,9 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
     else
       gemmConsume<Config>(holes, ring, full, empty, work, warp() / 4 - 1);
   }
-  // A block stays while others may still copy to it or give slots back.
-  if constexpr (Config::kCluster > 1)
+  // A block stays while others may still copy to it or give slots back. Where
+  // k is divided all have met behind that.
+  if constexpr (Config::kCluster > 1 && Config::kRanks == 1)
     cluster_sync();
 }
 

@@ -223,6 +223,22 @@ static constexpr double kBytesPerMicrosecond = 48 * 1024 / 0.65;
 /// once instead of twice has to pay for it.
 static constexpr double kGridBarrierMicroseconds = 2.5;
 
+/// What the L2 still holds of inputs that are read a second time, backwards,
+/// while as much is written.
+static constexpr double kSecondReadBytes = 16 << 20;
+
+/// Bytes of inputs that blocks which meet read from memory a second time.
+static double readAgain(const RowTiling &tiling, double bytes,
+                        const TargetInfo &target) {
+  const RowMeeting &meeting = *tiling.meeting;
+  int64_t step = tiling.columns() * tiling.unroll;
+  double kept = std::min(1.0, double(meeting.keptIterations * step) /
+                                  double(std::max<int64_t>(1, meeting.share)));
+  double waves = double(tiling.blocks(0)) / target.multiprocessors;
+  return std::max(0.0, bytes * (1 - kept) -
+                           kSecondReadBytes * std::max(1.0, waves));
+}
+
 /// How the tiling of a row region adds to the time of its bytes.
 static void priceRows(CostEstimate &cost, FactTable &facts,
                       const RegionForm &form, const TargetInfo &target) {
@@ -232,7 +248,9 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
   double rows = pointCount(form.parallel), columns = pointCount(form.reduced);
   if (!rows || !columns)
     return;
-  if (!tiling.isHeld(int64_t(columns)) && !tiling.keptBytes)
+  if (tiling.meeting)
+    cost.readBytes += readAgain(tiling, cost.readBytes, target);
+  else if (!tiling.isHeld(int64_t(columns)) && !tiling.keptBytes)
     cost.readBytes *= countPasses(form, tiling.onePass);
   double bytes = cost.readBytes + cost.writtenBytes;
   double blocks = double(tiling.blocks(int64_t(rows)));
@@ -241,7 +259,7 @@ static void priceRows(CostEstimate &cost, FactTable &facts,
                              bytes / (busy * kBytesPerMicrosecond));
   // The blocks of a split row meet once: a round trip to memory.
   if (tiling.splits > 1)
-    cost.launchTime += 1;
+    cost.launchTime += tiling.meeting ? kGridBarrierMicroseconds : 1;
   // Those of a cluster meet through each other's shared memory.
   if (tiling.cluster > 1)
     cost.launchTime += 0.5;

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Analysis/RowTiling.h"
 #include "RowKeeping.h"
+#include "RowMeeting.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -51,6 +52,10 @@ static constexpr int64_t kPartValues = 16 * 1024;
 static constexpr int64_t kStreamStates = 16;
 // What the L2 of an H200 (50 MB) keeps of rows that are read again.
 static constexpr int64_t kSecondReadBytes = 36 << 20;
+// Runs of a row in memory that are short, and how many bytes have to be in such
+// runs for a barrier of the grid to cost less than reading them.
+static constexpr int64_t kShortRunBytes = 64;
+static constexpr int64_t kShortRunsBytes = 4 << 20;
 
 //===----------------------------------------------------------------------===//
 // Access facts
@@ -117,12 +122,18 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
   };
   llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
   llvm::SmallPtrSet<Value, 8> inputs;
-  auto noteInput = [&](Value value) {
+  int64_t largest = 0;
+  auto noteInput = [&](Value value, AffineMap map) {
     auto type = cast<RankedTensorType>(value.getType());
     std::optional<DType> dtype = graph::toDType(type.getElementType());
-    if (type.hasStaticShape() && type.getNumElements() * 2 >= points && dtype &&
-        inputs.insert(value).second)
+    if (!type.hasStaticShape() || type.getNumElements() * 2 < points || !dtype)
+      return;
+    if (inputs.insert(value).second)
       result.inputBytes += byteSize(*dtype);
+    if (map && type.getNumElements() > largest) {
+      largest = type.getNumElements();
+      setOrder(result, form, map, type.getShape());
+    }
   };
   llvm::DenseMap<Operation *, AffineMap> loops;
   for (const RegionStage &stage : form.stages)
@@ -144,9 +155,10 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
       Operation *producer = operand.getDefiningOp();
       if (producer && inside.contains(producer))
         continue;
-      noteInput(operand);
-      if (at && access.map)
-        note(access.map.compose(at), operand);
+      AffineMap map = at && access.map ? access.map.compose(at) : AffineMap();
+      noteInput(operand, map);
+      if (map)
+        note(map, operand);
     }
   }
   for (const RegionOutput &output : form.outputs)
@@ -311,6 +323,8 @@ private:
   void addUnroll(RowTiling &tiling);
   void addSplits(RowTiling &tiling);
   void addStages(RowTiling &tiling);
+  std::optional<RowTiling> meet(bool across, int64_t vector, bool isFine) const;
+  bool hasShortRuns() const;
   /// Values that an element's states are in one pass: three more than the sum
   /// where squares of distances to the mean come with it.
   int64_t stateCount() const {
@@ -486,6 +500,54 @@ void Chooser::addStages(RowTiling &tiling) {
   tiling.stages = stages < 2 ? 0 : stages;
 }
 
+/// Whether runs of a row are much shorter than a line, which is read for each,
+/// of so much memory that waiting for all blocks once costs less.
+bool Chooser::hasShortRuns() const {
+  if (!access.innerColumns)
+    return false;
+  int64_t inner =
+      product(ArrayRef(form.reduced).take_back(access.innerColumns));
+  if (inner * access.elementBytes >= kShortRunBytes)
+    return false;
+  // Short rows, for tests.
+  if (target.rowBlockBytes)
+    return columns * access.inputBytes > target.rowBlockBytes;
+  return rows * columns * access.inputBytes >= kShortRunsBytes;
+}
+
+/// Blocks that share rows and meet before elements are stored, where one pass
+/// makes all reductions. `isFine`: inner columns are rows of their own.
+std::optional<RowTiling> Chooser::meet(bool across, int64_t vector,
+                                       bool isFine) const {
+  bool hasLater = llvm::any_of(form.outputs, [&](const RegionOutput &output) {
+    return levelOf(form, output) > 0;
+  });
+  if (!hasLater || !isOnePass(form, rescale))
+    return std::nullopt;
+  ArrayRef<int64_t> parallel(form.parallel), reduced(form.reduced);
+  unsigned innerColumns = isFine ? access.innerColumns : 0;
+  SharedRows shared{};
+  shared.across = isFine || across;
+  shared.vector = vector;
+  shared.outerRows = access.outerRows;
+  shared.innerColumns = innerColumns;
+  shared.batches = product(parallel.take_front(access.outerRows));
+  shared.inner = product(reduced.take_back(innerColumns));
+  shared.columns = product(reduced.drop_back(innerColumns));
+  shared.rowsOfBatch =
+      product(parallel.drop_front(access.outerRows)) * shared.inner;
+  if (isFine)
+    shared.vector = vectorAlong(shared.rowsOfBatch, access.elementBytes, 8);
+  shared.bytes = access.inputBytes;
+  shared.states = stateCount();
+  shared.stateBytes = 2 * sizeof(float) * centredSums(form).size();
+  for (int64_t bytes : stateBytes())
+    shared.stateBytes += bytes;
+  std::optional<RowTiling> tiling = meetRows(shared, target);
+  // Without others to share it, a block had better keep what it can.
+  return tiling && (isFine || tiling->splits > 1) ? tiling : std::nullopt;
+}
+
 RowTiling Chooser::run() {
   int64_t innerColumns = form.reduced.empty() ? 1 : form.reduced.back();
   int64_t innerRows = form.parallel.empty() ? 1 : form.parallel.back();
@@ -528,6 +590,9 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
     if (split.splits > 1 && split.blocks(rows) > whole.blocks(rows))
       return split;
   }
+  if (hasShortRuns())
+    if (auto meeting = meet(across, vector, /*isFine=*/true))
+      return *meeting;
   // A row that is read once may be walked; one that is read several times had
   // better stay where it is, or be read less often.
   bool isTested = target.rowBlockBytes &&
@@ -549,6 +614,8 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
             {across, vector, rows, columns, access.inputBytes, states}, target))
       return *kept;
   bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
+  if (auto meeting = meet(across, vector, /*isFine=*/false))
+    return *meeting;
   if (!hasPairs || !onePass)
     return whole;
   RowTiling online = make(true);
@@ -572,6 +639,17 @@ RowTiling analysis::tileRows(const RegionForm &form, const AccessFacts &access,
   return Chooser(form, access, target, options).run();
 }
 
+bool analysis::blocksMeet(FactTable &facts, const RegionForm &form,
+                          const TargetInfo &target) {
+  if (!form.columns.empty())
+    return true;
+  if (form.kind != KernelKind::Row ||
+      llvm::any_of(form.spine(), ShapedType::isDynamic))
+    return false;
+  RowTiling tiling = tileRows(form, accessFacts(facts, form), target);
+  return tiling.meeting && tiling.splits > 1;
+}
+
 std::string analysis::describeRows(const RegionForm &form, FactTable &facts,
                                    const TargetInfo &target) {
   if (form.kind != KernelKind::Row ||
@@ -583,6 +661,11 @@ std::string analysis::describeRows(const RegionForm &form, FactTable &facts,
   auto blocks = [](const char *what, int64_t count) {
     return std::string(what) + " of " + std::to_string(count) + " blocks";
   };
+  if (tiling.meeting)
+    return rows + blocks("parts", tiling.splits) +
+           (tiling.splits > 1 ? ", which meet before elements are stored"
+                              : ", in turn") +
+           (tiling.meeting->keptIterations ? ", kept as far as they fit" : "");
   if (tiling.splits > 1)
     return rows + blocks("parts", tiling.splits) + ", the last combines";
   if (tiling.keptBytes)

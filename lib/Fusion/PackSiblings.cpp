@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "PackSiblings.h"
 #include "LaunchParts.h"
+#include "fusec/Analysis/RowTiling.h"
 #include <queue>
 
 using namespace mlir;
@@ -162,8 +163,8 @@ std::optional<Refusal> Packer::whyAlone(unsigned index) {
     return form.refusal();
   if (Operation *hero = form->hero())
     return Refusal{RefusalReason::LaunchOfItsOwn, hero};
-  if (!form->columns.empty())
-    return Refusal{RefusalReason::LaunchOfItsOwn, form->columns.front().op};
+  if (analysis::blocksMeet(facts, *form, options.target))
+    return Refusal{RefusalReason::LaunchOfItsOwn, form->stages.front().op};
   if (form->kind == KernelKind::Naive)
     return Refusal{RefusalReason::OpaqueOp, form->ops.front()};
   analysis::CostEstimate cost = model.estimate(facts, *form);

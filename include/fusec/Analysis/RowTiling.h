@@ -11,6 +11,7 @@
 
 #include "fusec/Analysis/RegionShape.h"
 #include "fusec/Support/TargetInfo.h"
+#include <optional>
 
 namespace fusec::analysis {
 
@@ -28,6 +29,10 @@ struct AccessFacts {
   /// Every buffer of full size is read and written at the spine's own linear
   /// index: rows follow each other in memory without gaps.
   bool isDense = true;
+  /// How the largest input lies in memory, outermost first: `outerRows` parallel
+  /// dims, reduced dims, the other parallel dims, `innerColumns` reduced dims
+  /// (channels of a group, where groups are rows).
+  unsigned outerRows = 0, innerColumns = 0;
 };
 /// Facts about the buffers that `form` reads and writes; static shapes.
 AccessFacts accessFacts(FactTable &facts, const RegionForm &form);
@@ -40,6 +45,31 @@ int64_t strideAlong(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape,
 /// The most elements of `bytes` bytes that one access of 16 bytes takes along
 /// an axis of `inner` elements, at most `limit`; a power of two.
 int64_t vectorAlong(int64_t inner, int64_t bytes, int64_t limit);
+
+/// Rows whose columns blocks share, which meet between the reductions and what
+/// is stored for each element. Rows are cut as memory is: `batches` of
+/// `rowsOfBatch` neighbours each. Where rows have columns between them in
+/// memory, each of these `inner` columns is a row of its own until states are
+/// combined.
+struct RowMeeting {
+  int64_t batches = 1, rowsOfBatch = 1, inner = 1;
+  /// Leading parallel and trailing reduced dims of the spine that are these.
+  unsigned outerRows = 0, innerColumns = 0;
+  /// Rows of a batch that a block takes (whole runs of `inner`), and the blocks
+  /// that share a batch so.
+  int64_t ownRows = 1, rowBlocks = 1;
+  /// Columns without the inner ones. A block has `share` of them at least, and
+  /// one `unit` more at most.
+  int64_t columns = 0, share = 0, unit = 1;
+  /// Iterations that every block has, and the first of them whose inputs it
+  /// keeps in shared memory.
+  int64_t iterations = 0, keptIterations = 0;
+  /// Bytes for these, and for the rest of the share if it fits, too.
+  int64_t keptBytes = 0;
+
+  /// Groups of blocks that meet; all do so at one time.
+  int64_t groups() const { return batches * rowBlocks; }
+};
 
 /// The digits. Rows are the parallel spine, columns the reduced one, both
 /// linear. Chosen by the direction in which memory is contiguous:
@@ -80,11 +110,16 @@ struct RowTiling {
   /// whole aligned vectors of a row, and its two ends, together fewer elements
   /// than this, are taken one a thread. 0: rows start at a vector.
   int64_t edges = 0;
+  /// All blocks meet between two passes over the columns, of which each of
+  /// `splits` blocks has a share; `rows` and `columns` are then as it says.
+  std::optional<RowMeeting> meeting;
 
   int64_t threads() const { return 32 * columnWarps * rowWarps; }
   /// Rows and columns that a block, or a cluster, holds at a time. A longer row
   /// is walked in chunks.
-  int64_t rows() const { return 32 / lanes * (across ? vector : rowWarps); }
+  int64_t rows() const {
+    return 32 / lanes * rowWarps * (across ? vector : 1);
+  }
   int64_t columns() const {
     return (across ? 1 : vector) * lanes * repeats * columnWarps * cluster;
   }
@@ -100,6 +135,8 @@ struct RowTiling {
   bool isHeld(int64_t count) const { return body(count) <= columns() * unroll; }
   /// Blocks for `count` rows.
   int64_t blocks(int64_t count) const {
+    if (meeting)
+      return meeting->groups() * splits;
     return (count + rows() - 1) / rows() * splits * cluster;
   }
 };
@@ -148,6 +185,11 @@ bool isOnePass(const RegionForm &form, bool rescale);
 /// True if the columns of a row may be spread over blocks that meet once: one
 /// pass, and nothing stored for each element needs a reduction's result.
 bool canSplit(const RegionForm &form, bool rescale = true);
+
+/// Whether the blocks of a Row region wait for each other: such a kernel shares
+/// its launch with no other.
+bool blocksMeet(FactTable &facts, const RegionForm &form,
+                const TargetInfo &target);
 
 /// Passes over the columns of a row that is walked in chunks.
 unsigned countPasses(const RegionForm &form, bool onePass);

@@ -20,6 +20,8 @@
 //    them in order and stores what is one value a row.
 //  * of odd length (RowEdges.cpp): any of these but the first, with what lies
 //    between vectors of memory apart.
+//  * meeting (RowMeeting.cpp): as split, but all blocks wait for each other,
+//    and then store what is needed for each element.
 //  * with column sums (RowColumns.cpp): blocks that stay take rows in turn.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
@@ -30,17 +32,33 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::graph_to_tile;
 
+Value RowSchedule::firstRow() {
+  return kb.mulIndex(kb.blockId(0), tiling.rows());
+}
+
+Value RowSchedule::rowsInside(RankedTensorType carrier, Value linear) {
+  return kb.below(carrier, linear, rowBound());
+}
+
+SmallVector<Value> RowSchedule::parallelAt(Value linear) {
+  return kb.split(linear, form.parallel);
+}
+
+SmallVector<Value> RowSchedule::reducedAt(Value, Value linear) {
+  return kb.split(linear, form.reduced);
+}
+
 void RowSchedule::setUpRows(RankedTensorType carrier) {
   full = carrier;
   row =
       kb.carrierType({tiling.rows(), 1}, tile::getLayout(carrier).reduced({1}));
-  rowStart = kb.mulIndex(kb.blockId(0), tiling.rows());
+  rowStart = firstRow();
   spineRow.clear();
   kb.emitter.setCarrier(row);
   Value linear = kb.axisTile(row, 0, rowStart);
   boundRows(linear);
-  rowMask = kb.below(row, linear, rowBound());
-  spineRow = kb.split(linear, form.parallel);
+  rowMask = rowsInside(row, linear);
+  spineRow = parallelAt(linear);
   graph::ElementBuilder eb = kb.emitter.elements();
   for (size_t i = 0; i < form.reduced.size(); ++i)
     spineRow.push_back(eb.index(0)); // uniform values do not look at it
@@ -70,7 +88,7 @@ void RowSchedule::enterColumns(Value start) {
   Value rowLinear = kb.axisTile(full, 0, rowStart);
   Value place = kb.axisTile(full, 1, start);
   boundRows(rowLinear);
-  bool isInside = isWhole || (!tiling.edges && columns && columns % step == 0);
+  bool isInside = isWhole || coversColumns();
   auto [columnLinear, mask] = columnsAt(rowLinear, place);
   if (isInside)
     kb.emitter.setBounds(columnLinear, {0, columns - 1});
@@ -79,13 +97,15 @@ void RowSchedule::enterColumns(Value start) {
 }
 
 void RowSchedule::enterSpine(Value rowLinear, Value columnLinear) {
-  rowMaskFull = kb.below(full, rowLinear, rowBound());
+  rowMaskFull = rowsInside(full, rowLinear);
   fullMask = rowMaskFull;
   if (columnMask)
-    fullMask = kb.emitter.elements().logicalAnd(rowMaskFull, columnMask);
+    fullMask = fullMask
+                   ? kb.emitter.elements().logicalAnd(fullMask, columnMask)
+                   : columnMask;
   kb.emitter.setMask(fullMask);
-  spineFull = kb.split(rowLinear, form.parallel);
-  llvm::append_range(spineFull, kb.split(columnLinear, form.reduced));
+  spineFull = parallelAt(rowLinear);
+  llvm::append_range(spineFull, reducedAt(rowLinear, columnLinear));
 }
 
 bool RowSchedule::enterChunk(const Columns &part, Value start, int64_t i) {
@@ -93,6 +113,12 @@ bool RowSchedule::enterChunk(const Columns &part, Value start, int64_t i) {
     return false;
   llvm::SaveAndRestore whole(isWhole,
                              part.isWhole || part.sure >= (i + 1) * chunk);
+  if (part.isBackwards)
+    start = arith::SubIOp::create(
+        kb.builder, kb.loc,
+        kb.addIndex(part.start, kb.addIndex(part.end, kb.index(-step))), start);
+  if (part.base)
+    start = kb.addIndex(part.base, start);
   enterColumns(kb.addIndex(start, kb.index(i * chunk)));
   return true;
 }
@@ -384,6 +410,11 @@ graph_to_tile::scheduleRow(KernelBuilder &kb,
   options.rescale = kb.options.numerics == NumericsMode::Default;
   analysis::RowTiling tiling =
       analysis::tileRows(kb.pattern, access, kb.options.target, options);
+  if (tiling.meeting) {
+    if (failed(scheduleMeeting(kb, tiling)))
+      return failure();
+    return kb.kernel;
+  }
   if (failed(checkTiling(kb, tiling)))
     return failure();
   if (failed(RowSchedule(kb, tiling).run()))

@@ -36,7 +36,7 @@ RowSchedule::Body RowSchedule::bodyOf(Value rowLinear) {
 /// The columns at `place` of the walked tiles, and which of them exist.
 std::pair<Value, Value> RowSchedule::columnsAt(Value rowLinear, Value place) {
   if (!tiling.edges)
-    return {place, kb.below(full, place, kb.index(columns))};
+    return {place, kb.below(full, place, columnEnd())};
   graph::ElementBuilder eb = kb.emitter.elements();
   Body whole = bodyOf(rowLinear);
   Value column = eb.addIndex(place, whole.first);

@@ -20,10 +20,13 @@ tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
     SmallVector<Digit> lanes = {Digit{32 / t.lanes, t.vector, 0}};
     if (t.lanes > 1)
       lanes.push_back({t.lanes, 1, 1});
+    SmallVector<Digit> warps = {Digit{t.columnWarps, t.lanes, 1}};
+    if (t.rowWarps > 1)
+      warps.push_back({t.rowWarps, t.rows() / t.rowWarps, 0});
     return tile::LayoutAttr::get(
         context,
         {Digit{t.vector, 1, 0}, Digit{t.repeats, t.columnWarps * t.lanes, 1}},
-        lanes, {Digit{t.columnWarps, t.lanes, 1}}, cluster);
+        lanes, warps, cluster);
   }
   int64_t rowsPerWarp = 32 / t.lanes;
   return tile::LayoutAttr::get(

@@ -453,8 +453,8 @@ SmallVector<Value> RowSchedule::loadParts(RankedTensorType carrier, Value first,
 }
 
 /// States of all units, combined element by element.
-SmallVector<Value> RowSchedule::combineParts(ValueRange lhs, ValueRange rhs) {
-  graph::ElementBuilder eb = kb.emitter.elements();
+SmallVector<Value> RowSchedule::combineParts(graph::ElementBuilder &eb,
+                                             ValueRange lhs, ValueRange rhs) {
   SmallVector<Value> result;
   for (const Unit &unit : units()) {
     size_t count = typesOf(unit).size();
@@ -492,8 +492,9 @@ void RowSchedule::finishParts() {
     kb.builder.setInsertionPointToEnd(body);
     SmallVector<Value> next =
         loadParts(carrier, loop.getInductionVar(), parts.parts);
+    graph::ElementBuilder eb = kb.emitter.elements();
     scf::YieldOp::create(kb.builder, kb.loc,
-                         combineParts(loop.getRegionIterArgs(), next));
+                         combineParts(eb, loop.getRegionIterArgs(), next));
     loaded = llvm::to_vector_of<Value>(loop.getResults());
   }
   ValueRange rest = loaded;

@@ -25,6 +25,7 @@ public:
         columns(KernelBuilder::product(form.reduced)),
         body(tiling.body(columns)), rowUnit(tiling.across ? tiling.vector : 1) {
   }
+  virtual ~RowSchedule() = default;
   mlir::LogicalResult run();
 
 protected:
@@ -36,11 +37,33 @@ protected:
     /// Columns from `start` on, where that is one iteration, and how many of
     /// them every row has; 0 elsewhere.
     int64_t left = 0, sure = 0;
+    /// Added to the columns; null: nothing.
+    mlir::Value base = {};
+    /// From the last iteration to the first; start and end are constants.
+    bool isBackwards = false;
   };
 
   // Row.cpp
+  // Where the rows and columns of this block are on the spine.
+  /// The first row along tile axis 0.
+  virtual mlir::Value firstRow();
+  /// States what is known of the rows `linear` of every thread.
+  virtual void boundRows(mlir::Value linear);
+  /// Which of the rows `linear` are there; null: all.
+  virtual mlir::Value rowsInside(mlir::RankedTensorType carrier,
+                                 mlir::Value linear);
+  /// No iteration goes past the last column.
+  virtual bool coversColumns() {
+    return !tiling.edges && columns && columns % step == 0;
+  }
+  /// Past the last column.
+  virtual mlir::Value columnEnd() { return kb.index(columns); }
+  /// Index tiles of the parallel spine; `linear` are rows.
+  virtual llvm::SmallVector<mlir::Value> parallelAt(mlir::Value linear);
+  /// Index tiles of the reduced spine.
+  virtual llvm::SmallVector<mlir::Value> reducedAt(mlir::Value rows,
+                                                   mlir::Value linear);
   void setUpRows(mlir::RankedTensorType carrier);
-  void boundRows(mlir::Value linear);
   /// Index tiles of the spine for columns from `start` on, in the full carrier.
   void enterColumns(mlir::Value start);
   /// The spine and masks of these index tiles in the full carrier; columnMask
@@ -120,7 +143,8 @@ protected:
   void storePart(mlir::ValueRange states);
   llvm::SmallVector<mlir::Value> loadParts(mlir::RankedTensorType carrier,
                                            mlir::Value first, int64_t count);
-  llvm::SmallVector<mlir::Value> combineParts(mlir::ValueRange lhs,
+  llvm::SmallVector<mlir::Value> combineParts(graph::ElementBuilder &eb,
+                                              mlir::ValueRange lhs,
                                               mlir::ValueRange rhs);
   void finishParts();
   bool isMatrix(mlir::BlockArgument buffer);
@@ -177,6 +201,11 @@ protected:
   llvm::DenseMap<mlir::Value, mlir::Value> uniform;
   bool inRowCarrier = false;
 };
+
+/// Builds the kernel of a Row region whose blocks share rows and meet
+/// (RowMeeting.cpp).
+mlir::LogicalResult scheduleMeeting(KernelBuilder &kb,
+                                    const analysis::RowTiling &tiling);
 
 } // namespace fusec::graph_to_tile
 

@@ -235,8 +235,8 @@ static double readAgain(const RowTiling &tiling, double bytes,
   double kept = std::min(1.0, double(meeting.keptIterations * step) /
                                   double(std::max<int64_t>(1, meeting.share)));
   double waves = double(tiling.blocks(0)) / target.multiprocessors;
-  return std::max(0.0, bytes * (1 - kept) -
-                           kSecondReadBytes * std::max(1.0, waves));
+  return std::max(0.0,
+                  bytes * (1 - kept) - kSecondReadBytes * std::max(1.0, waves));
 }
 
 /// How the tiling of a row region adds to the time of its bytes.

@@ -59,8 +59,7 @@ static bool chooseWarps(RowTiling &tiling, RowMeeting &meeting,
     if (rows.inner > 1)
       tiling.rowWarps = std::min(kMostRowWarps, ceilDiv(groups, lanes));
     int64_t run = std::lcm(rows.inner, tiling.vector);
-    meeting.ownRows =
-        std::min(rows.rowsOfBatch, tiling.rows() / run * run);
+    meeting.ownRows = std::min(rows.rowsOfBatch, tiling.rows() / run * run);
     if (!meeting.ownRows)
       return false;
   } else {
@@ -68,9 +67,8 @@ static bool chooseWarps(RowTiling &tiling, RowMeeting &meeting,
   }
   meeting.rowBlocks = ceilDiv(rows.rowsOfBatch, meeting.ownRows);
   tiling.columnWarps = llvm::bit_floor(uint64_t(kWarps / tiling.rowWarps));
-  while (tiling.columnWarps > 1 && tiling.rows() * tiling.columnWarps *
-                                           rows.stateBytes >
-                                       kExchangeBytes)
+  while (tiling.columnWarps > 1 &&
+         tiling.rows() * tiling.columnWarps * rows.stateBytes > kExchangeBytes)
     tiling.columnWarps /= 2;
   return true;
 }
@@ -92,9 +90,9 @@ static void choosePlaces(RowTiling &tiling, RowMeeting &meeting,
                          const SharedRows &rows, const TargetInfo &target) {
   int64_t chunkBytes =
       tiling.threads() * tiling.vector * tiling.repeats * rows.bytes;
-  int64_t most = std::clamp<int64_t>(
-      kBytesAhead / chunkBytes, 1,
-      target.rowBlockBytes ? kTestedUnroll : kMaxUnroll);
+  int64_t most =
+      std::clamp<int64_t>(kBytesAhead / chunkBytes, 1,
+                          target.rowBlockBytes ? kTestedUnroll : kMaxUnroll);
   int64_t chunk = tiling.columns();
   bool isEven = meeting.share * tiling.splits == meeting.columns;
   int64_t largest = meeting.share + (isEven ? 0 : meeting.unit);
@@ -108,8 +106,8 @@ static void choosePlaces(RowTiling &tiling, RowMeeting &meeting,
     room = std::min(room, kTestedSteps * chunkBytes);
   int64_t stepBytes = chunkBytes * tiling.unroll;
   bool hasRest = largest > meeting.iterations * step;
-  meeting.keptIterations = std::clamp<int64_t>(room / stepBytes - hasRest, 0,
-                                               meeting.iterations);
+  meeting.keptIterations =
+      std::clamp<int64_t>(room / stepBytes - hasRest, 0, meeting.iterations);
   meeting.keptBytes = std::max<int64_t>(0, room);
 }
 
@@ -136,9 +134,9 @@ std::optional<RowTiling> analysis::meetRows(const SharedRows &rows,
   int64_t least = target.rowBlockBytes ? target.rowBlockBytes : kLeastBytes;
   int64_t units = rows.columns / meeting.unit;
   int64_t bytes = meeting.ownRows * rows.columns * rows.bytes;
-  tiling.splits = std::clamp<int64_t>(
-      int64_t(target.multiprocessors) / meeting.groups(), 1,
-      std::max<int64_t>(1, std::min(units, bytes / least)));
+  tiling.splits =
+      std::clamp<int64_t>(int64_t(target.multiprocessors) / meeting.groups(), 1,
+                          std::max<int64_t>(1, std::min(units, bytes / least)));
   meeting.share = units / tiling.splits * meeting.unit;
   while (tiling.columnWarps > 1 && tiling.columns() / 2 >= meeting.share)
     tiling.columnWarps /= 2;

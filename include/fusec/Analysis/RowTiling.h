@@ -29,9 +29,9 @@ struct AccessFacts {
   /// Every buffer of full size is read and written at the spine's own linear
   /// index: rows follow each other in memory without gaps.
   bool isDense = true;
-  /// How the largest input lies in memory, outermost first: `outerRows` parallel
-  /// dims, reduced dims, the other parallel dims, `innerColumns` reduced dims
-  /// (channels of a group, where groups are rows).
+  /// How the largest input lies in memory, outermost first: `outerRows`
+  /// parallel dims, reduced dims, the other parallel dims, `innerColumns`
+  /// reduced dims (channels of a group, where groups are rows).
   unsigned outerRows = 0, innerColumns = 0;
 };
 /// Facts about the buffers that `form` reads and writes; static shapes.
@@ -117,9 +117,7 @@ struct RowTiling {
   int64_t threads() const { return 32 * columnWarps * rowWarps; }
   /// Rows and columns that a block, or a cluster, holds at a time. A longer row
   /// is walked in chunks.
-  int64_t rows() const {
-    return 32 / lanes * rowWarps * (across ? vector : 1);
-  }
+  int64_t rows() const { return 32 / lanes * rowWarps * (across ? vector : 1); }
   int64_t columns() const {
     return (across ? 1 : vector) * lanes * repeats * columnWarps * cluster;
   }

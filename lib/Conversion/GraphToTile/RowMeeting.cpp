@@ -83,10 +83,9 @@ private:
   }
   Value scalar(Value lhs, int64_t by, bool isRemainder) {
     Value size = kb.index(by);
-    return isRemainder
-               ? arith::RemUIOp::create(kb.builder, kb.loc, lhs, size)
-                     .getResult()
-               : arith::DivUIOp::create(kb.builder, kb.loc, lhs, size);
+    return isRemainder ? arith::RemUIOp::create(kb.builder, kb.loc, lhs, size)
+                             .getResult()
+                       : arith::DivUIOp::create(kb.builder, kb.loc, lhs, size);
   }
 
   analysis::RowMeeting meeting;
@@ -121,17 +120,17 @@ SmallVector<Value> MeetingSchedule::parallelAt(Value linear) {
   ArrayRef<int64_t> outer = sizes.take_front(meeting.outerRows);
   SmallVector<Value> result;
   if (!outer.empty()) {
-    Value batches = tile::SplatOp::create(kb.builder, kb.loc, linear.getType(),
-                                          batch);
+    Value batches =
+        tile::SplatOp::create(kb.builder, kb.loc, linear.getType(), batch);
     result = kb.split(batches, outer);
   }
   SmallVector<int64_t> inside(sizes.drop_front(meeting.outerRows));
   if (inside.empty())
     return result;
   inside.push_back(meeting.inner);
-  SmallVector<Value> rows = hasInner()
-                                ? kb.split(linear, inside)
-                                : kb.split(linear, ArrayRef(inside).drop_back());
+  SmallVector<Value> rows =
+      hasInner() ? kb.split(linear, inside)
+                 : kb.split(linear, ArrayRef(inside).drop_back());
   llvm::append_range(result, ArrayRef(rows).take_front(inside.size() - 1));
   return result;
 }
@@ -207,8 +206,7 @@ RowSchedule::Columns MeetingSchedule::part(int64_t first, int64_t iterations) {
 /// What is kept, what is not, and what is less than an iteration, where there
 /// is such a part.
 SmallVector<RowSchedule::Columns> MeetingSchedule::parts() {
-  int64_t kept = meeting.keptIterations,
-          others = meeting.iterations - kept;
+  int64_t kept = meeting.keptIterations, others = meeting.iterations - kept;
   SmallVector<Columns> result;
   if (kept)
     result.push_back(part(0, kept));
@@ -239,10 +237,10 @@ RankedTensorType MeetingSchedule::groupCarrier(int64_t count) {
   int64_t lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(count));
   int64_t span = 32 / lanes * warps;
   int64_t repeats = llvm::divideCeil(ownGroups(), uint64_t(span));
-  auto groups = tile::LayoutAttr::get(
-      kb.builder.getContext(), {Digit{repeats, span, 0}},
-      {Digit{lanes, 1, 1}, Digit{32 / lanes, 1, 0}},
-      {Digit{warps, 32 / lanes, 0}});
+  auto groups =
+      tile::LayoutAttr::get(kb.builder.getContext(), {Digit{repeats, span, 0}},
+                            {Digit{lanes, 1, 1}, Digit{32 / lanes, 1, 0}},
+                            {Digit{warps, 32 / lanes, 0}});
   return kb.carrierType({repeats * span, lanes}, groups);
 }
 
@@ -321,12 +319,12 @@ SmallVector<Value> MeetingSchedule::joinInner(ValueRange states) {
 /// States of rows at all of their inner columns, in the row carrier.
 SmallVector<Value> MeetingSchedule::spreadInner(ValueRange states) {
   RankedTensorType carrier = cast<RankedTensorType>(states[0].getType());
-  RankedTensorType indices = kb.carrierType(carrier.getShape(),
-                                            tile::getLayout(carrier));
+  RankedTensorType indices =
+      kb.carrierType(carrier.getShape(), tile::getLayout(carrier));
   kb.emitter.setCarrier(indices);
   Value from = kb.axisTile(indices, 0, kb.index(0));
-  SmallVector<Value> buffers = storeShared(
-      states, from, kb.below(indices, from, kb.index(ownGroups())));
+  SmallVector<Value> buffers =
+      storeShared(states, from, kb.below(indices, from, kb.index(ownGroups())));
   kb.emitter.setCarrier(row);
   Value at = kb.axisTile(row, 0, kb.index(0));
   kb.emitter.setMask(meeting.ownRows == tiling.rows()
@@ -343,9 +341,8 @@ Value MeetingSchedule::stateOffsets(RankedTensorType carrier, Value at,
   kb.emitter.setCarrier(carrier);
   graph::ElementBuilder eb = kb.emitter.elements();
   int64_t each = hasInner() ? ownGroups() : tiling.rows();
-  Value base = tile::SplatOp::create(
-      kb.builder, kb.loc, at.getType(),
-      kb.mulIndex(group, each * tiling.splits));
+  Value base = tile::SplatOp::create(kb.builder, kb.loc, at.getType(),
+                                     kb.mulIndex(group, each * tiling.splits));
   Value scaled =
       hasInner()
           ? eb.make<arith::AddIOp>(
@@ -370,8 +367,7 @@ SmallVector<Value> MeetingSchedule::meet(ValueRange states) {
                           mask, /*vector=*/1);
   tile::GridBarrierOp::create(kb.builder, kb.loc, kb.scratch(states.size()),
                               /*resident=*/1);
-  RankedTensorType carrier =
-      hasInner() ? groupCarrier(tiling.splits) : full;
+  RankedTensorType carrier = hasInner() ? groupCarrier(tiling.splits) : full;
   kb.emitter.setCarrier(carrier);
   SmallVector<Value> identity = identities(all);
   auto loop = scf::ForOp::create(kb.builder, kb.loc, kb.index(0),
@@ -392,9 +388,9 @@ SmallVector<Value> MeetingSchedule::meet(ValueRange states) {
       exists = eb.logicalAnd(exists, isRow);
     SmallVector<Value> next;
     for (auto [i, neutral] : llvm::enumerate(identity))
-      next.push_back(tile::LoadOp::create(
-          kb.builder, kb.loc, neutral.getType(), kb.scratch(i), from, exists,
-          neutral, /*vector=*/1));
+      next.push_back(tile::LoadOp::create(kb.builder, kb.loc, neutral.getType(),
+                                          kb.scratch(i), from, exists, neutral,
+                                          /*vector=*/1));
     scf::YieldOp::create(kb.builder, kb.loc,
                          combineParts(eb, loop.getRegionIterArgs(), next));
   }
@@ -446,8 +442,8 @@ LogicalResult MeetingSchedule::run() {
   storeResults();
   for (Columns &next : llvm::reverse(inOrder)) {
     // What was read last is in the L2.
-    next.isBackwards = &next == &inOrder.back() &&
-                       meeting.iterations > meeting.keptIterations;
+    next.isBackwards =
+        &next == &inOrder.back() && meeting.iterations > meeting.keptIterations;
     storeColumns(next);
   }
   keepLoads(kb.kernel, full, meeting.keptBytes);

@@ -149,6 +149,8 @@ void fusec::test::checkGraph(llvm::StringRef text,
     driver::CompileOptions compileOptions;
     compileOptions.fuse = fuse;
     compileOptions.numerics = options.numerics;
+    if (options.target)
+      compileOptions.target = *options.target;
     auto compiled = driver::compile(*copy, compileOptions);
     if (!compiled) {
       ADD_FAILURE() << (fuse ? "fused: " : "unfused: ")

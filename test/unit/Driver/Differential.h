@@ -37,6 +37,8 @@ struct DifferentialOptions {
   bool sameBitsApart = false;
   /// Also run the fused graph on the host target.
   bool host = false;
+  /// The machine that fused kernels are planned for; nothing: the default.
+  std::optional<TargetInfo> target = std::nullopt;
 };
 
 /// Seeded values of `type`: floats in [-2, 2), integers in [0, limit).

@@ -560,8 +560,13 @@ RowTiling Chooser::run() {
                columns >= kLeastVectors * widest;
   if (!isOdd || threads || !rows)
     return choose(vector, across);
-  columns = columns / widest * widest;
+  int64_t all = std::exchange(columns, columns / widest * widest);
   RowTiling result = choose(widest, across);
+  // Blocks that share rows take what lies between vectors element by element.
+  if (result.meeting) {
+    columns = all;
+    return choose(vector, across);
+  }
   // Chunks of one vector a thread, of which the last alone needs a mask.
   result.edges = 2 * widest;
   result.unroll *= std::exchange(result.repeats, 1);

@@ -100,9 +100,8 @@ void RowSchedule::enterSpine(Value rowLinear, Value columnLinear) {
   rowMaskFull = rowsInside(full, rowLinear);
   fullMask = rowMaskFull;
   if (columnMask)
-    fullMask = fullMask
-                   ? kb.emitter.elements().logicalAnd(fullMask, columnMask)
-                   : columnMask;
+    fullMask = fullMask ? kb.emitter.elements().logicalAnd(fullMask, columnMask)
+                        : columnMask;
   kb.emitter.setMask(fullMask);
   spineFull = parallelAt(rowLinear);
   llvm::append_range(spineFull, reducedAt(rowLinear, columnLinear));

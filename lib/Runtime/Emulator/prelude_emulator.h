@@ -358,10 +358,6 @@ static Address address(const T *p, I off) {
 static u64 atomic(i32 op, i32 type, Address a, u64 x, u64 y, i32 line) {
   return fusec_emu->atomic(op, type, a.base, a.offset, x, y, line);
 }
-static void cpAsync(FusecEmuShared to, Address from, u32 bytes, bool pred,
-                    i32 line) {
-  fusec_emu->cpAsync(to, from.base, from.offset, bytes, pred, line);
-}
 template <class To, class From>
 static To bitCast(From x) {
   static_assert(sizeof(To) == sizeof(From), "equal sizes");
@@ -429,6 +425,25 @@ static void sharedStore(FusecShared<T> s, i32 i, const T *src, i32 line) {
                        (s.first + i) * sizeof(T),
                    src, V * sizeof(T));
 #endif
+}
+/// In pieces as small as the buffer's alignment; those below the least that the
+/// hardware copies in the background at once.
+template <i32 bytes, class T>
+static void copyAsync(FusecShared<T> s, i32 i, Address from, bool pred,
+                      i32 line) {
+  constexpr i32 count = bytes / (i32)sizeof(T);
+  constexpr i32 n = Piece<count, T>::elements, size = n * (i32)sizeof(T);
+  for (i32 k = 0; k < count; k += n) {
+    i64 offset = from.offset + k * (i64)sizeof(T);
+    if constexpr (size >= 4) {
+      fusec_emu->cpAsync(at(s, i + k), from.base, offset, size, pred, line);
+    } else {
+      T elements[n] = {};
+      if (pred)
+        load<n>(elements, Address{from.base, offset}, line);
+      sharedStore<n>(s, i + k, elements, line);
+    }
+  }
 }
 } // namespace fusec_detail
 
@@ -833,8 +848,8 @@ FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], FusecShared<T> s, i32 i,
   FUSEC_DEVICE void cp_async##bytes(FusecShared<T> s, i32 i,                   \
                                     const fusec_detail::Same<T> *p, I off,     \
                                     bool pred, FUSEC_DETAIL_LINE) {            \
-    fusec_detail::cpAsync(fusec_detail::at(s, i),                              \
-                          fusec_detail::address(p, off), bytes, pred, line);   \
+    fusec_detail::copyAsync<bytes>(s, i, fusec_detail::address(p, off), pred,  \
+                                   line);                                      \
   }
 FUSEC_DETAIL_CP_ASYNC(16)
 FUSEC_DETAIL_CP_ASYNC(8)

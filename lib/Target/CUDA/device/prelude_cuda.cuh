@@ -968,21 +968,46 @@ FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], const T *s, i32 i) {
       : "memory");
 }
 
-#define FUSEC_DETAIL_CP_ASYNC(bytes, cache)                                    \
+namespace fusec_detail {
+/// Where the buffer is not aligned to `bytes`: in halves and, below the least
+/// that the hardware copies, element by element and at once.
+template <i32 bytes, class T>
+inline constexpr bool isOneCopy =
+    bytes <= FUSEC_ALIGNMENT || bytes == (i32)sizeof(T);
+template <class T>
+FUSEC_DEVICE void copyElements(T *s, const T *p, i32 count, bool pred) {
+  FUSEC_UNROLL
+  for (i32 k = 0; k < count; ++k)
+    s[k] = pred ? p[k] : T{};
+}
+} // namespace fusec_detail
+
+#define FUSEC_DETAIL_CP_ASYNC(bytes, cache, split)                             \
   template <class T, class I>                                                  \
   FUSEC_DEVICE void cp_async##bytes(                                           \
       T *s, i32 i, const fusec_detail::Same<T> *p, I off, bool pred) {         \
-    asm volatile("cp.async." cache ".shared.global [%0], [%1], " #bytes        \
-                 ", %2;" ::"r"(fusec_detail::sharedAddress(s + i)),            \
-                 "l"(__cvta_generic_to_global(p + off)), "r"(pred ? bytes : 0) \
-                 : "memory");                                                  \
+    if constexpr (fusec_detail::isOneCopy<bytes, T>) {                         \
+      asm volatile("cp.async." cache ".shared.global [%0], [%1], " #bytes      \
+                   ", %2;" ::"r"(fusec_detail::sharedAddress(s + i)),          \
+                   "l"(__cvta_generic_to_global(p + off)),                     \
+                   "r"(pred ? bytes : 0)                                       \
+                   : "memory");                                                \
+    } else {                                                                   \
+      constexpr i32 half = bytes / 2 / (i32)sizeof(T);                         \
+      split                                                                    \
+    }                                                                          \
   }
+#define FUSEC_DETAIL_HALVES(copy)                                              \
+  copy(s, i, p, off, pred);                                                    \
+  copy(s, i + half, p, off + half, pred);
 /// Copies 16, 8 or 4 bytes from p[off..] to s[i..] in the background; writes
 /// zeros when !pred (then `off` may be anything, `p` stays a real pointer).
 /// The data may be read after the wait, by other threads after a barrier too.
-FUSEC_DETAIL_CP_ASYNC(16, "cg")
-FUSEC_DETAIL_CP_ASYNC(8, "ca")
-FUSEC_DETAIL_CP_ASYNC(4, "ca")
+FUSEC_DETAIL_CP_ASYNC(
+    4, "ca", fusec_detail::copyElements(s + i, p + off, 2 * half, pred);)
+FUSEC_DETAIL_CP_ASYNC(8, "ca", FUSEC_DETAIL_HALVES(cp_async4))
+FUSEC_DETAIL_CP_ASYNC(16, "cg", FUSEC_DETAIL_HALVES(cp_async8))
+#undef FUSEC_DETAIL_HALVES
 #undef FUSEC_DETAIL_CP_ASYNC
 /// Closes a group of copies; `cp_async_wait<N>` waits for all but the newest
 /// N groups of this thread.

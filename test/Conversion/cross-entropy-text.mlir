@@ -6,10 +6,10 @@
 
 // CHECK: FUSEC_KERNEL_CLUSTER({{.*}}, 4)(
 // CHECK: for (i32 [[I:r[0-9]+]] = 0; [[I]] < 98304; [[I]] += 32768) {
-// CHECK-COUNT-7: {{ }}ld<8>(
-// CHECK-NOT: {{ }}ld{{m?}}<
-// CHECK: ldm<8>(
-// CHECK-NOT: {{ }}ld{{m?}}<
+// CHECK-COUNT-7: cp_async16({{.*}}, true);
+// CHECK: cp_async16({{.*}}, v{{[0-9]+}});
+// CHECK-NOT: cp_async16
+// CHECK-NOT: ld<8>
 // CHECK: m_exp_part(
 // CHECK: m_exp_part(
 // CHECK: == {{v[0-9]+}}) & ((i64)(i32){{v[0-9]+}} ==

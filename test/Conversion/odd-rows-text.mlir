@@ -15,8 +15,10 @@
 // CHECK: stm<8>(p1,
 // CHECK: stm<1>(p1,
 // CHECK-NOT: stm<
-// KEPT: ld<8>({{.*}}, p0,
-// KEPT: sts<8>(
+// KEPT: cp_async16({{.*}}, true);
+// KEPT: cp_async_commit();
+// KEPT: cp_async16({{.*}}, true);
+// KEPT: cp_async16({{.*}}, v{{[0-9]+}});
 // KEPT: lds<8>(
 // KEPT-NOT: ld<{{[0-9]}}>({{.*}}, p0,
 // KEPT: stm<8>(p1,

@@ -1,4 +1,4 @@
-// A row of 128 KB is read once, by a cluster of two blocks that keep it in
+// A row of 128 KB is copied once, by a cluster of two blocks that keep it in
 // shared memory; maximum and sum end over the cluster with a barrier each. Targets without clusters read it twice. Short rows take clusters if
 // told to.
 // RUN: fusec compile %s --emit=cuda --quiet | FileCheck %s
@@ -11,9 +11,12 @@
 // CHECK-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 3, 2)(
 // CHECK: cluster_arrive_relaxed();
 // CHECK: FUSEC_SHARED_DYN_AT(bf16, {{.*}}, 0);
-// CHECK-COUNT-4: ld<8>(
-// CHECK-NOT: ld
-// CHECK-COUNT-4: sts<8>(
+// CHECK-COUNT-4: cp_async16(
+// CHECK-NEXT: cp_async_commit();
+// CHECK-NOT: cp_async16
+// CHECK: cp_async_wait<3>();
+// CHECK-COUNT-4: lds<8>(
+// CHECK: cp_async_commit();
 // CHECK: cluster_wait();
 // CHECK: sts_cluster(
 // CHECK: cluster_sync();
@@ -30,7 +33,7 @@
 
 // The same where every op rounds.
 // EXACT-COUNT-1: FUSEC_KERNEL_CLUSTER({{.*}}, 256, 3, 2)(
-// EXACT-COUNT-4: {{ }}ld<8>(
+// EXACT-COUNT-4: cp_async16(
 // EXACT: cluster_sync();
 // EXACT-NOT: {{ }}ld<
 // EXACT: cluster_sync();

@@ -6,9 +6,8 @@
 // what it wrote itself, so no barrier is needed.
 //===----------------------------------------------------------------------===//
 #include "KeepLoads.h"
+#include "FillSlots.h"
 #include "SharedSlots.h"
-#include "fusec/Dialect/Common/ConstantOf.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
@@ -19,15 +18,6 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 
 namespace {
-/// A loop whose range is known.
-struct LoopRange {
-  int64_t lower, upper, step;
-  friend bool operator==(const LoopRange &, const LoopRange &) = default;
-  int64_t trips() const {
-    return upper <= lower ? 0 : llvm::divideCeil(upper - lower, step);
-  }
-};
-
 /// Compares what two loops compute from their variables.
 class Comparison {
 public:
@@ -61,26 +51,15 @@ public:
 private:
   bool mayKeep(tile::LoadOp load);
   Value bufferOf(scf::ForOp loop, tile::LoadOp load);
-  Value offsets(scf::ForOp loop);
-  void read(scf::ForOp loop, tile::LoadOp load, Value buffer);
 
   tile::KernelOp kernel;
   RankedTensorType carrier;
   int64_t left;
   OpBuilder builder;
   LoopRange range{};
-  DenseMap<Operation *, Value> buffers;
+  SmallVector<Kept> kept;
 };
 } // namespace
-
-static std::optional<LoopRange> rangeOf(scf::ForOp loop) {
-  auto lower = constantOf(loop.getLowerBound()),
-       upper = constantOf(loop.getUpperBound()),
-       step = constantOf(loop.getStep());
-  if (!lower || !upper || !step)
-    return std::nullopt;
-  return LoopRange{*lower, *upper, *step};
-}
 
 /// Reads what does not change while the kernel runs.
 static bool isFixedLoad(Operation *op) {
@@ -111,23 +90,11 @@ bool Keeper::mayKeep(tile::LoadOp load) {
          type.getEncoding() == carrier.getEncoding();
 }
 
-/// The elements of this iteration: a slot for each that the thread holds.
-Value Keeper::offsets(scf::ForOp loop) {
-  Location loc = loop.getLoc();
-  auto index = [&](int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  Value past = arith::SubIOp::create(builder, loc, loop.getInductionVar(),
-                                     index(range.lower));
-  Value trip = arith::DivUIOp::create(builder, loc, past, index(range.step));
-  return placesOf(builder, loc, carrier, kernel.getThreads(), trip);
-}
-
 /// The shared array in which `loop` keeps `load`; null if there is no room.
 Value Keeper::bufferOf(scf::ForOp loop, tile::LoadOp load) {
-  auto it = buffers.find(load);
-  if (it != buffers.end())
-    return it->second;
+  auto *it = llvm::find_if(kept, [&](Kept &one) { return one.load == load; });
+  if (it != kept.end())
+    return it->buffer;
   Type element = cast<RankedTensorType>(load.getType()).getElementType();
   int64_t slots = slotsOf(carrier, kernel.getThreads());
   int64_t bytes = slots * range.trips() *
@@ -135,27 +102,11 @@ Value Keeper::bufferOf(scf::ForOp loop, tile::LoadOp load) {
   if (bytes > left)
     return {};
   left -= bytes;
-  Location loc = load.getLoc();
-  builder.setInsertionPoint(loop);
-  Value buffer = makeSlots(builder, loc, slots, range.trips(), element);
-  // Behind all loads of the iteration: a store waits for what it stores.
-  Operation *last = load;
-  for (Operation &op : *loop.getBody())
-    if (isa<tile::LoadOp>(op))
-      last = &op;
-  builder.setInsertionPointAfter(last);
-  tile::StoreOp::create(builder, loc, load.getResult(), buffer, offsets(loop),
-                        Value(), /*vector=*/1);
-  return buffers[load] = buffer;
-}
-
-void Keeper::read(scf::ForOp loop, tile::LoadOp load, Value buffer) {
-  builder.setInsertionPoint(load);
-  Value kept = tile::LoadOp::create(builder, load.getLoc(), load.getType(),
-                                    buffer, offsets(loop), Value(), Value(),
-                                    /*vector=*/1);
-  load.getResult().replaceAllUsesWith(kept);
-  load.erase();
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  Value buffer =
+      makeSlots(builder, load.getLoc(), slots, range.trips(), element);
+  kept.push_back({loop, load, buffer});
+  return buffer;
 }
 
 void Keeper::run() {
@@ -179,11 +130,15 @@ void Keeper::run() {
         if (it != candidates.end())
           pairs.push_back({*it, load});
       }
-      for (auto [kept, load] : pairs)
-        if (Value buffer = bufferOf(first, kept))
-          read(second, load, buffer);
+      for (auto [source, load] : pairs)
+        if (Value buffer = bufferOf(first, source))
+          readSlots(kernel, carrier, {second, load, buffer});
     }
   }
+  llvm::sort(kept,
+             [](Kept &a, Kept &b) { return a.loop->isBeforeInBlock(b.loop); });
+  if (!kept.empty())
+    fillSlots(kernel, carrier, kept);
 }
 
 void graph_to_tile::keepLoads(tile::KernelOp kernel, RankedTensorType carrier,

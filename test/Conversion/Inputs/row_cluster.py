@@ -108,6 +108,13 @@ GRAPHS = {
     "farthest-i64": farthest([2, 33], "i64"),
     "farthest-u8": farthest([3, 257], "ui8"),
     "farthest-f32": farthest([2, 100], "f32"),
+    # Several iterations of 16-byte accesses in two warps: copied ahead.
+    "copied-softmax-bf16": softmax([2, 40000], 1, "bf16"),
+    "copied-softmax-odd": softmax([3, 36005], 1, "bf16"),
+    "copied-softmax-f32": softmax([2, 20001], 1, "f32"),
+    "copied-softmax-middle": softmax([2, 400, 32], 1, "f32"),
+    "copied-norm-f16": centred([2, 33000], [1], "f16"),
+    "copied-cross-entropy": cross_entropy(17003),
     "cross-entropy": cross_entropy(1016),
     "cross-entropy-odd": cross_entropy(997),
 }

@@ -17,7 +17,7 @@ namespace {
 /// softmax of `rows` x `columns` f32 whose first element is `shift` elements
 /// behind an address that is aligned to 16 bytes, on checked memory.
 std::vector<float> softmax(int rows, int columns, int shift,
-                           const std::vector<float> &x) {
+                           const std::vector<float> &x, int64_t rowBlock = 0) {
   DialectRegistry registry;
   driver::registerDialects(registry);
   MLIRContext context(registry);
@@ -28,9 +28,12 @@ std::vector<float> softmax(int rows, int columns, int shift,
           " {\n%y = graph.softmax %x [1] : " + type + "\nreturn %y : " + type +
           "\n}",
       &context);
+  driver::CompileOptions options;
+  options.target = TargetInfo::h200();
+  options.target.rowBlockBytes = rowBlock;
   auto device = runtime::createEmulatorDevice();
   auto loaded = llvm::cantFail(runtime::Executable::create(
-      llvm::cantFail(driver::compile(*module)).program, device));
+      llvm::cantFail(driver::compile(*module, options)).program, device));
   auto run = llvm::cantFail(runtime::ExecutionContext::create(loaded));
   size_t bytes = x.size() * sizeof(float), all = bytes + shift * sizeof(float);
   auto in = llvm::cantFail(runtime::Buffer::allocate(device, all));
@@ -79,4 +82,18 @@ TEST(RowEdges, ViewsThatAreNotAlignedGiveTheSameBits) {
   };
   for (int shift : {1, 2, 3})
     EXPECT_EQ(bits(softmax(kRows, kColumns, shift, x)), bits(aligned)) << shift;
+}
+
+// So do rows that are copied to shared memory in the background, by clusters
+// and by single blocks.
+TEST(RowEdges, CopiesOfViewsThatAreNotAligned) {
+  for (auto [columns, rowBlock] :
+       {std::pair(20000, 64), {20001, 64}, {40001, 170000}}) {
+    std::vector<float> x(2 * columns);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = float(i * 37 % 101) / 16.0f;
+    std::vector<float> aligned = softmax(2, columns, 0, x, rowBlock);
+    EXPECT_EQ(softmax(2, columns, 1, x, rowBlock), aligned) << columns;
+    EXPECT_EQ(softmax(2, columns, 2, x, rowBlock), aligned) << columns;
+  }
 }

@@ -209,3 +209,32 @@ AxisInfo AxisAnalysis::compute(Value value) {
     info = uniform(info.divisibility);
   return info;
 }
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kMaxAccessBytes = 16;
+
+int64_t fusec::tile::vectorAxis(LayoutAttr layout) {
+  return layout.getReg().empty() ? 0 : layout.getReg().front().axis;
+}
+
+int64_t fusec::tile::accessWidth(AxisAnalysis &analysis, Type element,
+                                 Value offsets, Value mask) {
+  ArrayRef<Digit> digits = getLayout(offsets.getType()).getReg();
+  if (digits.empty() || digits.front().stride != 1)
+    return 1;
+  int64_t run = llvm::bit_floor(uint64_t(digits.front().size));
+  if (digits.front().size % run)
+    return 1;
+  AxisInfo info = analysis.get(offsets);
+  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  run = std::min({run, info.contiguity, kMaxAccessBytes / bytes});
+  if (mask)
+    run = std::min(run, analysis.get(mask).constancy);
+  while (run > 1 &&
+         (info.divisibilityAt(run) < run || digits.front().size % run))
+    run /= 2;
+  return run;
+}

@@ -8,6 +8,7 @@
 #ifndef FUSEC_DIALECT_TILE_TRANSFORMS_AXISINFO_H
 #define FUSEC_DIALECT_TILE_TRANSFORMS_AXISINFO_H
 
+#include "fusec/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -43,6 +44,16 @@ private:
   int64_t axis;
   llvm::DenseMap<mlir::Value, AxisInfo> known;
 };
+
+/// The axis along which a thread's registers may be vectors.
+int64_t vectorAxis(LayoutAttr layout);
+
+/// Elements of type `element` that one access at the index tile `offsets`
+/// takes, where `mask` (may be null) is the same for all of them; at most 16
+/// bytes, wider vectors are several accesses. `analysis` is of their layout's
+/// vectorAxis.
+int64_t accessWidth(AxisAnalysis &analysis, mlir::Type element,
+                    mlir::Value offsets, mlir::Value mask);
 
 } // namespace fusec::tile
 

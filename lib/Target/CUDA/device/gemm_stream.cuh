@@ -105,6 +105,7 @@ struct GemmStream {
   static constexpr i32 kLines = Config::kTileN / 8;
   static constexpr i32 kWords = Config::kSpan / 2;
   static_assert(sizeof(Element) == 2, "two elements in a word");
+  static_assert(Holes::kOrderB == GemmOrder::KContiguous, "spans are along k");
   static_assert(kVector == Config::kSpan && Holes::kStagedB <= Config::kStaged,
                 "as the host counts");
 
@@ -112,7 +113,7 @@ struct GemmStream {
   i32 batch;
   i32 outer;
 
-  FUSEC_METHOD void begin(i32 b, i32 n0) {
+  FUSEC_METHOD void begin(const Holes &, i32 b, i32 n0) {
     batch = b;
     outer = n0 + (lane() >> 2);
   }
@@ -126,13 +127,24 @@ struct GemmStream {
     return at + (line * Config::kStaged * 32 + lane()) * 4;
   }
 
-  /// Starts copying the step at `k0` to ring[at..].
+  /// Starts copying the step at `k0` to word `at` of the ring.
   template <class Ring>
-  FUSEC_METHOD void stage(const Holes &holes, i32 k0, Ring ring, i32 at) const {
+  FUSEC_METHOD void copy(const Holes &holes, i32 k0, Ring, i32 at) const {
+    FUSEC_SHARED_DYN(u32, words);
     FUSEC_UNROLL
     for (i32 line = 0; line < kLines; ++line)
-      holes.stageB(row(holes, line), along(k0), ring, place(at, line));
+      holes.stageB(row(holes, line), along(k0), words, place(at, line));
   }
+  /// Reads the rest of the first step.
+  FUSEC_METHOD void start(const Holes &holes, i32 k0) {
+    FUSEC_UNROLL
+    for (i32 line = 0; line < kLines; ++line)
+      fetch(holes, line, k0);
+  }
+  /// Values are computed where they are multiplied.
+  FUSEC_METHOD void compute(const Holes &, i32) const {}
+  template <class Words>
+  FUSEC_METHOD void commit(Words, i32) const {}
   /// Reads what is not copied of the step at `k0`.
   FUSEC_METHOD void fetch(const Holes &holes, i32 line, i32 k0) {
     raw[line] = holes.fetchB(row(holes, line), along(k0));

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "GraphDigest.h"
-#include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Reference/Attributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -86,5 +85,13 @@ std::string driver::graphDigest(func::FuncOp function) {
   llvm::raw_string_ostream(text) << function.getFunctionType();
   text += ' ' + digester.of(
                     function.getBody().front().getTerminator()->getOperands());
+  return digestOf(llvm::arrayRefFromStringRef(text));
+}
+
+std::string driver::regionDigest(graph::FusionOp fusion) {
+  Digester digester;
+  digester.add(fusion.getBody(), "region");
+  std::string text =
+      digester.of(fusion.getBody().front().getTerminator()->getOperands());
   return digestOf(llvm::arrayRefFromStringRef(text));
 }

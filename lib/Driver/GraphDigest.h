@@ -4,6 +4,7 @@
 #ifndef FUSEC_LIB_DRIVER_GRAPHDIGEST_H
 #define FUSEC_LIB_DRIVER_GRAPHDIGEST_H
 
+#include "fusec/Dialect/Graph/IR/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <string>
 
@@ -13,6 +14,9 @@ namespace fusec::driver {
 /// with their attributes and types, contents of constants, and which reads
 /// which. Neither order, names, locations nor the context matter.
 std::string graphDigest(mlir::func::FuncOp function);
+
+/// The same of what the results of a region are made of its arguments.
+std::string regionDigest(graph::FusionOp fusion);
 
 } // namespace fusec::driver
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "RegionLowering.h"
+#include "AskChooser.h"
 #include "IsolateOps.h"
 #include "ProgramBuilder.h"
 
@@ -13,8 +14,13 @@ FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
                                                const analysis::RegionForm &form,
                                                const TileOptions &tileOptions) {
   std::string name = "kernel" + std::to_string(numKernels);
+  TileOptions asking = tileOptions;
+  std::optional<AskChooser> ask;
+  if (chooser)
+    asking.chooser = &ask.emplace(
+        *chooser, tileOptions.pattern ? *tileOptions.pattern : form, options);
   FailureOr<tile::KernelOp> kernel =
-      lowerRegion(fusion, form, tileOptions, kernels, name);
+      lowerRegion(fusion, form, asking, kernels, name);
   if (failed(kernel)) {
     // What was begun is not valid.
     if (Operation *begun = SymbolTable::lookupSymbolIn(kernels, name))
@@ -22,7 +28,10 @@ FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
     return failure();
   }
   ++numKernels;
-  return LoweredRegion{fusion, needsWideOffsets(fusion, form), *kernel, {}};
+  LoweredRegion region{fusion, needsWideOffsets(fusion, form), *kernel, {}};
+  if (ask)
+    region.decision = ask->take(fusion);
+  return region;
 }
 
 /// What was made of a region equal to `fusion`, for `fusion`.
@@ -40,6 +49,7 @@ void RegionLowering::addLaunch(LoweredRegion region,
                                const analysis::RegionForm &form) {
   result.kernels.push_back(
       summarize(region.fusion, form, facts, options.target));
+  result.kernels.back().decision = region.decision;
   launches.push_back({std::move(region)});
   threads.push_back(0);
 }
@@ -296,9 +306,10 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
     addPart(summary, part, options.target);
     launch.push_back(std::move(*lowered));
   }
-  if (launch.size() == 1)
+  if (launch.size() == 1) {
     launchOf[launch.front().fusion] = launches.size();
-  else
+    summary.decision = launch.front().decision;
+  } else
     summary.kind = kindOf(launch);
   if (summary.kind == analysis::KernelKind::Chain)
     summary.cost = analysis::CostModel(options.target).chainOf(costs);

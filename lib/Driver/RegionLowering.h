@@ -20,6 +20,8 @@ struct LoweredRegion {
   simt::KernelOp simt;
   /// The launch of an equal region, whose programs this one shares.
   std::optional<unsigned> equalTo = std::nullopt;
+  /// Where the chooser was asked.
+  std::optional<ScheduleDecision> decision = std::nullopt;
 };
 
 /// The regions of one launch; several share it as parts.
@@ -34,7 +36,7 @@ public:
   RegionLowering(mlir::ModuleOp kernels, const CompileOptions &options,
                  Compilation &result)
       : kernels(kernels), options{options.target, options.numerics},
-        result(result) {}
+        chooser(options.chooser.get()), result(result) {}
 
   /// Lowers all regions of `function`; a region that no schedule reaches runs
   /// as one kernel per op.
@@ -69,6 +71,7 @@ private:
 
   mlir::ModuleOp kernels;
   TileOptions options;
+  const ScheduleChooser *chooser;
   Compilation &result;
   analysis::FactTable facts, patternFacts, countedFacts;
   unsigned numKernels = 0;

@@ -86,6 +86,13 @@ static KernelEntry entryOf(const driver::KernelSummary &summary,
   code.grid = launch.grid;
   code.dynamicSharedBytes = launch.dynamicSharedBytes;
   entry.code = code;
+  if (summary.decision) {
+    const ScheduleQuestion &question = summary.decision->question;
+    const ScheduleAnswer &answer = summary.decision->answer;
+    entry.numCandidates = question.candidates.size();
+    entry.choice = question.candidates[answer.candidate].name;
+    entry.choiceWhy = answer.why;
+  }
   return entry;
 }
 

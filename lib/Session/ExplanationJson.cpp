@@ -73,6 +73,10 @@ static Object kernelJson(const KernelEntry &kernel) {
                 {"code", nullptr}};
   if (!kernel.schedule.empty())
     object["schedule"] = kernel.schedule;
+  if (!kernel.choice.empty())
+    object["choice"] = Object{{"name", kernel.choice},
+                              {"candidates", int64_t(kernel.numCandidates)},
+                              {"why", jsonText(kernel.choiceWhy)}};
   if (!kernel.split.empty())
     object["split"] = jsonText(kernel.split);
   if (!kernel.parts.empty())

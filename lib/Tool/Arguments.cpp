@@ -92,13 +92,13 @@ llvm::Expected<Arguments> Arguments::parse(const CommandSpec &command,
     if (option->value.empty() && hasValue)
       return toolError(ExitCode::Usage,
                        name + " takes no value, found " + quoted(value));
-    if (!option->value.empty() && !hasValue) {
+    if (option->needsValue() && !hasValue) {
       if (i + 1 == args.size())
         return toolError(ExitCode::Usage, name + " needs a value: expected " +
                                               name + "=" + option->value);
       value = args[++i];
     }
-    if (!option->value.empty() && value.empty())
+    if (value.empty() && (option->needsValue() || hasValue))
       return toolError(ExitCode::Usage, name + " needs a value: expected " +
                                             name + "=" + option->value +
                                             ", found nothing");
@@ -179,7 +179,9 @@ void fusec::tool::printHelp(llvm::raw_ostream &os, const CommandSpec &command) {
     names.push_back(spelled(option.name));
     if (!option.value.empty())
       names.back() +=
-          (option.name.size() == 1 ? " " : "=") + option.value.str();
+          option.mayOmitValue()
+              ? "[=" + option.value.drop_front().str()
+              : (option.name.size() == 1 ? " " : "=") + option.value.str();
     width = std::max(width, names.back().size());
   }
   for (auto [name, option] : llvm::zip(names, command.options)) {

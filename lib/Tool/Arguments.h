@@ -19,7 +19,8 @@ namespace fusec::tool {
 struct OptionSpec {
   llvm::StringRef name;
   /// What stands for the value in help. A shell completes one that ends in FILE
-  /// or DIR by files or folders.
+  /// or DIR by files or folders. In brackets: it may be left out, and is not
+  /// the next argument.
   llvm::StringRef value;
   /// Lines of help.
   llvm::StringRef help;
@@ -27,6 +28,9 @@ struct OptionSpec {
   bool repeats = false;
   /// The only values; empty allows every value. Points to static storage.
   llvm::ArrayRef<llvm::StringRef> choices = {};
+
+  bool needsValue() const { return !value.empty() && !mayOmitValue(); }
+  bool mayOmitValue() const { return value.starts_with("["); }
 };
 
 /// A command line that works where its files are, and what it is good for.

@@ -9,6 +9,7 @@
 #include "Like.h"
 #include "Prepare.h"
 #include "Progress.h"
+#include "Tuning.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -218,9 +219,9 @@ static llvm::json::Value optionalJson(std::optional<double> value) {
   return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
 }
 
-static Object toJson(const Session &session, const Benchmark &bench,
+static Object toJson(const Prepared &prepared, const Benchmark &bench,
                      const BenchReport &report) {
-  Object object = headOf(session);
+  Object object = headOf(prepared);
   object["buffers"] = Object{{"sets", int64_t(bench.numSets())},
                              {"set_bytes", int64_t(bench.setBytes())},
                              {"cache_bytes", int64_t(bench.cacheBytes())}};
@@ -316,9 +317,11 @@ static llvm::Expected<ExitCode> bench(const Arguments &arguments) {
   if (error)
     return withCode(ExitCode::Failed, std::move(error));
   if (arguments.has("json"))
-    printJson(toJson(session, **benchmark, report));
+    printJson(toJson(*prepared, **benchmark, report));
   else
     print(session, **benchmark, report);
+  if (prepared->tuned && !arguments.has("json"))
+    llvm::outs() << '\n' << tune::toText(*prepared->tuned);
   return ExitCode::Ok;
 }
 
@@ -338,6 +341,7 @@ CommandSpec fusec::tool::benchCommand() {
            inputOptionSpecs(),
            bindingOptionSpecs(),
            likeOptionSpecs(),
+           tuneOptionSpecs(),
            compileOptionSpecs(),
            {{"json", "", "report as JSON (docs/tool.md has the schema)"}},
            commonOptionSpecs()}),
@@ -345,7 +349,9 @@ CommandSpec fusec::tool::benchCommand() {
         "on the CPU; median, p10 and p90 of 20 runs"},
        {"fusec bench model.onnx --target=cuda", "of 100 runs on the GPU"},
        {"fusec bench model.onnx --target=cuda --fuse=off --json",
-        "the same without fusion, for comparison"}},
+        "the same without fusion, for comparison"},
+       {"fusec bench model.onnx --target=cuda --tune=60",
+        "with the fastest kernels that a minute of search finds"}},
       1,
       1,
       {},

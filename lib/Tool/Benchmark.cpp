@@ -4,10 +4,8 @@
 #include "Benchmark.h"
 #include "fusec/Runtime/Cuda/EnergyMeter.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 #include <chrono>
 #include <cmath>
-#include <unistd.h>
 
 using namespace fusec;
 using namespace fusec::tool;
@@ -16,17 +14,7 @@ using llvm::Expected;
 using runtime::Buffer;
 using runtime::Executable;
 
-/// Sets of buffers together are this many times as large as the cache: with
-/// one alone, a set would just fit beside its successor.
-static constexpr uint64_t kCacheFactor = 3;
-static constexpr uint64_t kMaxSets = 256;
-/// Of the device's memory, and of the host's.
-static constexpr uint64_t kMemoryShare = 4, kMaxHostBytes = uint64_t(1) << 30;
-/// Launches in a row that wait behind the scratch fills.
-static constexpr size_t kBatch = 16;
-/// Filling them takes about 0.1 ms, in which a host enqueues a batch.
-static constexpr uint64_t kScratchBytes = uint64_t(128) << 20;
-static constexpr unsigned kScratchFills = 3;
+static constexpr size_t kBatch = runtime::kOccupiedLaunches;
 
 Times Times::of(std::vector<double> samples) {
   llvm::sort(samples);
@@ -51,13 +39,6 @@ struct Benchmark::Set {
   Error run() { return context->run(inputs, outputs); }
 };
 
-static uint64_t cacheOf(const runtime::Device &device) {
-  if (!device.info().hostMemory)
-    return device.info().l2Bytes;
-  long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? uint64_t(bytes) : 0;
-}
-
 /// Inputs, outputs and workspace; on a GPU constants too, which the host keeps
 /// once.
 static uint64_t bytesOf(const runtime::Program &program, bool host) {
@@ -69,16 +50,6 @@ static uint64_t bytesOf(const runtime::Program &program, bool host) {
     for (const runtime::Constant &constant : program.constants)
       bytes += constant.bytes->size();
   return bytes;
-}
-
-static uint64_t setsFor(uint64_t bytes, uint64_t cache,
-                        const runtime::DeviceInfo &info) {
-  if (!bytes || !cache)
-    return 1;
-  uint64_t memory =
-      info.hostMemory ? kMaxHostBytes : info.memoryBytes / kMemoryShare;
-  uint64_t wanted = llvm::divideCeil(kCacheFactor * cache, bytes) + 1;
-  return std::clamp<uint64_t>(memory / bytes, 1, std::min(wanted, kMaxSets));
 }
 
 Error Benchmark::addSet(std::shared_ptr<const Executable> executable,
@@ -124,10 +95,10 @@ Benchmark::create(std::shared_ptr<const Executable> executable,
   std::unique_ptr<Benchmark> result(new Benchmark());
   result->device = executable->device();
   const runtime::DeviceInfo &info = result->device->info();
-  result->bytesOfCache = cacheOf(*result->device);
+  result->bytesOfCache = runtime::lastLevelCacheBytes(*result->device);
   result->bytesOfSet = bytesOf(executable->program(), info.hostMemory);
   uint64_t count =
-      rotate ? setsFor(result->bytesOfSet, result->bytesOfCache, info) : 1;
+      rotate ? runtime::rotatingSets(result->bytesOfSet, *result->device) : 1;
   for (uint64_t i = 0; i < count; ++i) {
     std::shared_ptr<const Executable> own = executable;
     if (i && !info.hostMemory) {
@@ -145,12 +116,10 @@ Benchmark::create(std::shared_ptr<const Executable> executable,
       return event.takeError();
     result->events.push_back(*event);
   }
-  if (!info.hostMemory) {
-    auto scratch = Buffer::allocate(result->device, kScratchBytes);
-    if (!scratch)
-      return scratch.takeError();
-    result->scratch = std::move(*scratch);
-  }
+  auto occupier = runtime::Occupier::create(result->device);
+  if (!occupier)
+    return occupier.takeError();
+  result->occupier.emplace(std::move(*occupier));
   return result;
 }
 
@@ -202,21 +171,11 @@ Benchmark::timeCalls(int64_t repeats, int64_t warmups,
                    Times::of(std::move(callTimes))};
 }
 
-/// Gives a GPU work for the time in which the host enqueues a batch.
-Error Benchmark::occupy() {
-  if (!scratch.data())
-    return Error::success();
-  for (unsigned i = 0; i < kScratchFills; ++i)
-    if (Error error = device->fill(scratch.data(), 0, scratch.size(), nullptr))
-      return error;
-  return Error::success();
-}
-
 /// One step on every set.
 Error Benchmark::timeStep(size_t step, std::vector<double> &times) {
   for (size_t first = 0; first < sets.size(); first += kBatch) {
     size_t count = std::min(kBatch, sets.size() - first);
-    if (Error error = occupy())
+    if (Error error = occupier->occupy())
       return error;
     for (size_t i = 0; i < count; ++i) {
       Set &set = *sets[first + i];

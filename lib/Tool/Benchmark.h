@@ -9,6 +9,7 @@
 #define FUSEC_LIB_TOOL_BENCHMARK_H
 
 #include "fusec/Runtime/Executable.h"
+#include "fusec/Runtime/Measure.h"
 #include "fusec/Support/HostTensor.h"
 
 namespace fusec::tool {
@@ -67,15 +68,13 @@ private:
   Benchmark() = default;
   llvm::Error addSet(std::shared_ptr<const runtime::Executable> executable,
                      llvm::ArrayRef<HostTensor> inputs);
-  llvm::Error occupy();
   llvm::Expected<double> elapsed(size_t first);
   llvm::Error timeStep(size_t step, std::vector<double> &times);
 
   std::shared_ptr<runtime::Device> device;
   std::vector<std::unique_ptr<Set>> sets;
   std::vector<runtime::Event> events;
-  /// On a GPU: filled to keep it busy.
-  runtime::Buffer scratch;
+  std::optional<runtime::Occupier> occupier;
   uint64_t bytesOfSet = 0, bytesOfCache = 0;
 };
 

@@ -1,6 +1,7 @@
 //===- CacheCommand.cpp - fusec cache -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+#include "CacheTuning.h"
 #include "Commands.h"
 #include "Options.h"
 #include "Report.h"
@@ -11,7 +12,8 @@ using namespace fusec;
 using namespace fusec::tool;
 using runtime::CacheReport;
 
-static constexpr llvm::StringRef kActions[] = {"stats", "verify", "clear"};
+static constexpr llvm::StringRef kActions[] = {"stats", "verify", "clear",
+                                               "tuning"};
 
 static void print(llvm::StringRef action, const std::string &directory,
                   const CacheReport &report) {
@@ -50,6 +52,10 @@ static llvm::Expected<ExitCode> cache(const Arguments &arguments) {
   if (directory.empty())
     return toolError(ExitCode::Usage, "no folder for the cache is named",
                      "set FUSEC_CACHE_DIR or HOME, or give --dir");
+  if (llvm::Error error = checkCacheTuning(arguments, action))
+    return error;
+  if (action == "tuning")
+    return cacheTuning(arguments, directory);
   llvm::Expected<CacheReport> report =
       action == "clear"
           ? runtime::clearCache(directory)
@@ -66,21 +72,26 @@ static llvm::Expected<ExitCode> cache(const Arguments &arguments) {
 CommandSpec fusec::tool::cacheCommand() {
   return {
       "cache",
-      "the compiled kernels kept on disk",
-      "stats|verify|clear [options]",
-      "Looks after the compiled kernels kept on disk: in FUSEC_CACHE_DIR, else "
+      "the compiled kernels and measured choices kept on disk",
+      "stats|verify|clear|tuning [options]",
+      "Looks after the compiled kernels, and the choices of --tune, kept on "
+      "disk: in FUSEC_CACHE_DIR, else "
       "in\nXDG_CACHE_HOME/fusec, else in ~/.cache/fusec. FUSEC_CACHE=off keeps "
       "none,\nFUSEC_CACHE_SIZE=512M bounds them (default: 1G). Whoever can "
       "write to the\nfolder can run code on the GPU as its owner.",
       concat<OptionSpec>({{{"dir", "DIR", "another folder than that"},
                            {"json", "", "report as JSON"}},
+                          cacheTuningOptionSpecs(),
                           commonOptionSpecs()}),
       {{"fusec cache stats", "where it is and how much is in it"},
        {"fusec cache verify",
         "checks every file and removes those that are damaged; exit code 1 if "
         "there were any"},
        {"fusec cache clear",
-        "removes all kernels; they are compiled again when needed"}},
+        "removes all kernels; they are compiled again when needed"},
+       {"fusec cache tuning", "the choices that --tune found, which stay"},
+       {"fusec cache tuning --json",
+        "the same for 'fusec cache tuning --import' on another machine"}},
       1,
       1,
       kActions,

@@ -6,6 +6,7 @@
 #include "Like.h"
 #include "Report.h"
 #include "StandaloneCuda.h"
+#include "Tuning.h"
 #include "llvm/Support/raw_ostream.h"
 #include <unistd.h>
 
@@ -143,6 +144,34 @@ emit(Model &model, const driver::CompileOptions &options,
                     what == Emit::Cubin);
 }
 
+/// Lets the options choose by the tuning record; with --tune searches on the
+/// GPU first.
+static llvm::Error chooseKernels(const Arguments &arguments, Model &model,
+                                 driver::CompileOptions &options, Emit what) {
+  std::shared_ptr<runtime::DiskCache> cache = kernelCache(arguments);
+  std::optional<Target> target;
+  if (arguments.has("tune")) {
+    if (llvm::Error error = checkLikeAndTune(arguments))
+      return error;
+    if (what < Emit::Cuda || what == Emit::Llvm)
+      return toolError(ExitCode::Usage, "--tune is for text of kernels",
+                       "--emit=cuda, cu, ptx or cubin");
+    auto opened = openTarget(name(TargetKind::Cuda), arguments.value("arch"),
+                             cache, arguments.has("quiet"));
+    if (!opened)
+      return opened.takeError();
+    target = std::move(*opened);
+    options.target = target->info;
+  }
+  auto report = applyTuning(arguments, *model.module,
+                            target ? &*target : nullptr, cache.get(), options);
+  if (!report)
+    return report.takeError();
+  if (*report && !arguments.has("quiet"))
+    llvm::errs() << tune::toText(**report);
+  return llvm::Error::success();
+}
+
 static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
   Emit what = parseEmit(arguments.value("emit", "cuda"));
   StringRef path = arguments.value("o", "-");
@@ -164,6 +193,8 @@ static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
   llvm::Expected<Model> model = file->load(*bindings);
   if (!model)
     return model.takeError();
+  if (llvm::Error error = chooseKernels(arguments, *model, *options, what))
+    return error;
   auto like = parseLike(arguments, *bindings, *options);
   if (!like)
     return like.takeError();
@@ -200,6 +231,7 @@ CommandSpec fusec::tool::compileCommand() {
             {"o", "FILE", "write to FILE instead of stdout"}},
            bindingOptionSpecs(),
            likeOptionSpecs(),
+           tuneOptionSpecs(),
            compileOptionSpecs(),
            commonOptionSpecs()}),
       {{"fusec compile softmax.mlir --emit=fused", "what became one kernel"},
@@ -208,6 +240,8 @@ CommandSpec fusec::tool::compileCommand() {
        {"fusec compile softmax.mlir --emit=cu -o model.cu",
         "a program that stands alone: nvcc -std=c++17 -fmad=false "
         "-arch=sm_90a model.cu"},
+       {"fusec compile model.onnx --tune=60 --emit=cubin -o model.cubin",
+        "with the fastest kernels that a minute of search on the GPU finds"},
        {"fusec compile softmax.mlir --emit=ptx --arch=sm_80",
         "code for another GPU than the default"}},
       1,

@@ -67,14 +67,14 @@ static void printBash(llvm::raw_ostream &os) {
         "  case $command:$option in\n";
   for (const CommandSpec &command : commands)
     for (const OptionSpec &option : command.options)
-      if (!option.value.empty())
+      if (option.needsValue())
         bashValues(os, command, option);
   for (const CommandSpec &command : commands) {
     os << "  " << command.name << ":*)\n    if [[ $word == -* ]]; then\n"
        << "      COMPREPLY=($(compgen -W \"";
     for (const OptionSpec &option : command.options)
       os << spelled(option.name)
-         << (option.value.empty() || option.name.size() == 1 ? " " : "= ");
+         << (!option.needsValue() || option.name.size() == 1 ? " " : "= ");
     os << "\" -- \"$word\"))\n    else\n      ";
     if (command.positionalChoices.empty())
       os << "compopt -o default 2>/dev/null";
@@ -103,7 +103,7 @@ static std::string zshOption(const OptionSpec &option) {
   spec += spelled(option.name);
   bool takesPath =
       option.value.ends_with("FILE") || option.value.ends_with("DIR");
-  if (!option.value.empty() && option.name.size() > 1)
+  if (option.needsValue() && option.name.size() > 1)
     spec += "=";
   std::string help, value;
   for (char c : firstLine(option))
@@ -111,7 +111,7 @@ static std::string zshOption(const OptionSpec &option) {
   for (char c : option.value)
     (StringRef("[]:\\").contains(c) ? value += '\\' : value) += c;
   spec += "[" + help + "]";
-  if (!option.value.empty())
+  if (option.needsValue())
     spec += ":" + value + ":" +
             (option.choices.empty() && !takesPath
                  ? ""
@@ -163,7 +163,7 @@ static void printFish(llvm::raw_ostream &os) {
         os << " -x -a " << singleQuoted(llvm::join(option.choices, " "));
       else if (option.value.ends_with("DIR"))
         os << " -x -a '(__fish_complete_directories)'";
-      else if (!option.value.empty())
+      else if (option.needsValue())
         os << (option.value.ends_with("FILE") ? " -r" : " -x");
       os << " -d " << singleQuoted(firstLine(option), "\\") << '\n';
     }

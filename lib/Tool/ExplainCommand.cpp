@@ -5,6 +5,7 @@
 #include "Explanation.h"
 #include "Options.h"
 #include "Progress.h"
+#include "Tuning.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -43,9 +44,16 @@ static llvm::Expected<ExitCode> explain(const Arguments &arguments) {
   llvm::Expected<ModelFile> file = ModelFile::open(arguments.positionals[0]);
   if (!file)
     return file.takeError();
+  std::shared_ptr<runtime::DiskCache> cache = kernelCache(arguments);
+  bool planOnly = arguments.has("plan-only");
+  RecordOption record = planOnly
+                            ? RecordOption{nullptr, "--plan-only was given"}
+                            : recordOption(arguments, cache.get());
+  compile->chooser = std::make_shared<tune::RecordChooser>(
+      record.record, tune::machineOf(*info, /*device=*/nullptr), record.why);
   Progress progress(arguments);
-  ExplainOptions options{*compile, arguments.has("plan-only"),
-                         arguments.has("compile-times"), kernelCache(arguments),
+  ExplainOptions options{*compile, planOnly, arguments.has("compile-times"),
+                         std::move(cache),
                          [&](llvm::StringRef text) { progress.show(text); }};
   llvm::Expected<Explanation> e = explainModel(*file, *bindings, options);
   progress.clear();
@@ -76,6 +84,7 @@ CommandSpec fusec::tool::explainCommand() {
             {"compile-times", "",
              "also how long NVRTC takes for each kernel by itself: user "
              "processor\ntime, median of three"}},
+           {recordOptionSpec()},
            bindingOptionSpecs(),
            compileOptionSpecs(),
            commonOptionSpecs()}),

@@ -50,6 +50,9 @@ static void printKernel(llvm::raw_ostream &os, size_t index,
   os << "  " << opList(kernel.ops) << '\n';
   if (!kernel.schedule.empty())
     os << "       " << kernel.schedule << '\n';
+  if (!kernel.choice.empty())
+    os << "       " << kernel.choice << ", one of " << kernel.numCandidates
+       << ": " << kernel.choiceWhy << '\n';
   if (!kernel.split.empty())
     os << "       by itself: " << kernel.split << '\n';
   if (!kernel.parts.empty())

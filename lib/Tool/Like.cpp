@@ -53,6 +53,16 @@ fusec::tool::parseLike(const Arguments &arguments, const Bindings &bindings,
   return planned;
 }
 
+llvm::Error fusec::tool::checkLikeAndTune(const Arguments &arguments) {
+  if (arguments.has("tune") &&
+      (arguments.has("like") || arguments.has("like-dim")))
+    return toolError(ExitCode::Usage,
+                     "--tune and --like: nothing is searched where decisions "
+                     "are taken from another size",
+                     "tune that size first; --like takes its choices too");
+  return llvm::Error::success();
+}
+
 std::string fusec::tool::followedText(const session::Compiled &compiled) {
   if (!compiled.followed)
     return "";

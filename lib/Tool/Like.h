@@ -19,6 +19,9 @@ llvm::Expected<std::shared_ptr<session::PlannedModel>>
 parseLike(const Arguments &arguments, const Bindings &bindings,
           const driver::CompileOptions &options);
 
+/// Fails (Usage) where --like and --tune are both given.
+llvm::Error checkLikeAndTune(const Arguments &arguments);
+
 /// "like:     10 of 10 kernels are those of the other sizes", a line; empty if
 /// nothing was followed.
 std::string followedText(const session::Compiled &compiled);

@@ -4,6 +4,7 @@
 #include "Prepare.h"
 #include "Inputs.h"
 #include "Like.h"
+#include "Tuning.h"
 
 using namespace fusec;
 using namespace fusec::tool;
@@ -39,14 +40,22 @@ llvm::Expected<Prepared> fusec::tool::prepare(const Arguments &arguments) {
   result.file = std::move(subject->file);
   result.bindings = std::move(subject->bindings);
   result.inputs = std::move(subject->inputs);
+  if (llvm::Error error = checkLikeAndTune(arguments))
+    return error;
+  std::shared_ptr<runtime::DiskCache> cache = kernelCache(arguments);
   llvm::Expected<Target> target =
-      openTarget(arguments.value("target"), arguments.value("arch"),
-                 kernelCache(arguments), arguments.has("quiet"));
+      openTarget(arguments.value("target"), arguments.value("arch"), cache,
+                 arguments.has("quiet"));
   if (!target)
     return target.takeError();
   auto options = parseCompileOptions(arguments, target->info);
   if (!options)
     return options.takeError();
+  auto tuned = applyTuning(arguments, *subject->model.module, &*target,
+                           cache.get(), *options);
+  if (!tuned)
+    return tuned.takeError();
+  result.tuned = std::move(*tuned);
   auto like = parseLike(arguments, result.bindings, *options);
   if (!like)
     return like.takeError();
@@ -58,7 +67,8 @@ llvm::Expected<Prepared> fusec::tool::prepare(const Arguments &arguments) {
   return result;
 }
 
-Object fusec::tool::headOf(const Session &session) {
+Object fusec::tool::headOf(const Prepared &prepared) {
+  const Session &session = *prepared.session;
   Object object{{"target", name(session.target().kind)},
                 {"arch", session.target().info.name}};
   if (session.target().device)
@@ -68,6 +78,8 @@ Object fusec::tool::headOf(const Session &session) {
   if (const Compiled *compiled = session.compiled();
       compiled && compiled->followed)
     object["like"] = session::toJson(*compiled->followed);
+  if (prepared.tuned)
+    object["tuning"] = tune::toJson(*prepared.tuned);
   return object;
 }
 

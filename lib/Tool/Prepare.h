@@ -5,6 +5,7 @@
 #define FUSEC_LIB_TOOL_PREPARE_H
 
 #include "Report.h"
+#include "fusec/Tune/Tune.h"
 
 namespace fusec::tool {
 
@@ -27,13 +28,15 @@ struct Prepared {
   Bindings bindings;
   std::unique_ptr<Session> session;
   std::vector<HostTensor> inputs;
+  /// With --tune: what was found.
+  std::optional<tune::TuneReport> tuned = std::nullopt;
 };
 
 /// Reads model and inputs, opens the target and compiles.
 llvm::Expected<Prepared> prepare(const Arguments &arguments);
 
-/// Target, device and what fusion changed.
-llvm::json::Object headOf(const Session &session);
+/// Target, device, what fusion changed and what tuning found.
+llvm::json::Object headOf(const Prepared &prepared);
 
 llvm::json::Object toJson(const Times &times);
 

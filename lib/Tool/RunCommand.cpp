@@ -7,6 +7,7 @@
 #include "Like.h"
 #include "Prepare.h"
 #include "Progress.h"
+#include "Tuning.h"
 #include "fusec/Support/Npy.h"
 #include "fusec/Verify/NetBounds.h"
 #include "llvm/Support/Format.h"
@@ -181,7 +182,7 @@ static llvm::Expected<ExitCode> run(const Arguments &arguments) {
     if (llvm::Error error = writeOutputs(arguments.value("out"), *outputs))
       return error;
   bool json = arguments.has("json");
-  Object object = headOf(session);
+  Object object = headOf(*prepared);
   Array list;
   for (auto [spec, tensor] : llvm::zip(session.model().outputs, *outputs)) {
     if (json)
@@ -201,6 +202,8 @@ static llvm::Expected<ExitCode> run(const Arguments &arguments) {
   if (!json && session.compiled())
     llvm::outs() << toText(session.compiled()->summary)
                  << followedText(*session.compiled());
+  if (!json && prepared->tuned)
+    llvm::outs() << tune::toText(*prepared->tuned);
   if (*repeats)
     if (llvm::Error error = timeRuns(*prepared, *repeats, arguments, object))
       return error;
@@ -229,6 +232,7 @@ CommandSpec fusec::tool::runCommand() {
            toleranceOptionSpecs(),
            bindingOptionSpecs(),
            likeOptionSpecs(),
+           tuneOptionSpecs(),
            compileOptionSpecs(),
            {{"json", "", "report as JSON"}},
            commonOptionSpecs()}),
@@ -242,6 +246,8 @@ CommandSpec fusec::tool::runCommand() {
         "a second opinion"},
        {"fusec run model.onnx --like=small.onnx --target=emulator",
         "with the kernels of the same net in other sizes"},
+       {"fusec run product.mlir --target=emulator --tune=0.5",
+        "the fastest of several kernels, found within half a second"},
        {"fusec run model.onnx --inputs test_data_set_0 --target=emulator",
         "the GPU's kernels on the CPU, every access checked"}},
       1,

@@ -26,7 +26,8 @@ std::string fusec::tool::kernelText(const Program &program) {
   return text;
 }
 
-// The host side of the file. randomBits and checksum are those of Random.cpp.
+// The host side of the file. randomBits and checksum are those of
+// RandomTensor.cpp and Random.cpp.
 static const char kHostText[] = R"(
 //===-- Host side ---------------------------------------------------------===//
 #include <cmath>

@@ -5,6 +5,7 @@
 #define FUSEC_CONVERSION_GRAPHTOTILE_H
 
 #include "fusec/Analysis/RegionShape.h"
+#include "fusec/Conversion/ScheduleChoice.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
 #include "fusec/Support/TargetInfo.h"
@@ -36,6 +37,8 @@ struct TileOptions {
   /// null: the region's own. For programs that hold for sizes of which an op
   /// would make too much (1).
   const analysis::RegionForm *counted = nullptr;
+  /// Picks among candidates where a schedule offers some; null: the model does.
+  const ScheduleChooser *chooser = nullptr;
 };
 
 /// Builds the block program of `fusion`, whose shape is `form`, at the end of

@@ -24,6 +24,18 @@ struct CompileOptions {
   /// Optional passes that do not run, of `optionalPasses()`. To find out which
   /// one is at fault.
   std::vector<std::string> disabledPasses = {};
+  /// Picks where a schedule offers several ways to build a kernel; null: the
+  /// model does.
+  std::shared_ptr<const ScheduleChooser> chooser = nullptr;
+};
+
+/// What the chooser of a compilation was asked for a kernel, and answered.
+struct ScheduleDecision {
+  ScheduleQuestion question;
+  ScheduleAnswer answer;
+  /// What the kernel reads and writes: the first buffers among its launch's
+  /// arguments, in order.
+  std::vector<runtime::TensorSpec> inputs, outputs;
 };
 
 /// A pass that only makes a graph or program better: all are right without it.
@@ -75,6 +87,8 @@ struct KernelSummary {
   uint32_t step = 0;
   /// Of `compileLike`: what the plan decided is not legal in these sizes.
   bool decidedAnew = false;
+  /// Where a chooser was asked. Equal regions have equal ones.
+  std::optional<ScheduleDecision> decision = std::nullopt;
 };
 
 /// What compilation yields.

@@ -57,6 +57,10 @@ struct KernelEntry {
   /// The planner's estimate.
   double predictedMicroseconds = 0;
   std::optional<KernelCode> code;
+  /// Where the schedule offered several candidates: how many, the one that was
+  /// taken, and who chose it and why.
+  unsigned numCandidates = 0;
+  std::string choice, choiceWhy;
   /// Why its ops are not in the kernel that was planned for them, if so.
   std::string split;
   /// The independent regions that share this launch: "3 row of 1 ops".

@@ -7,9 +7,9 @@
 // the operand is read once and memory is the bound) get the schedules of other
 // regions.
 //===----------------------------------------------------------------------===//
+#include "ContractionChoice.h"
 #include "ContractionHoles.h"
 #include "fusec/Dialect/Graph/IR/Float8Products.h"
-#include "fusec/Target/CUDA/GemmConfig.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -159,16 +159,6 @@ static Type elementType(GemmKind kind, MLIRContext *context) {
   llvm_unreachable("covered switch");
 }
 
-static GemmConfig chooseConfig(KernelBuilder &kb, GemmKind kind,
-                               const ContractionShape &shape, GemmSupply supply,
-                               const cuda::GemmOrders *few = nullptr) {
-  return cuda::chooseGemmConfig(
-      kind, shape.extent(shape.m), shape.extent(shape.n), shape.extent(shape.k),
-      shape.extent(shape.batch), supply,
-      cuda::GemmDevice::of(kb.options.target),
-      graph::hasFastAccumulation(kb.form.hero()), few);
-}
-
 /// How both operands of `op` arrive.
 static GemmSupply supplyOf(tile::ContractOp op) {
   if (!op.getLhsBase() || !op.getRhsBase())
@@ -268,10 +258,10 @@ struct ContractionBuilder {
   Value m, n, k;
   /// The loop for few rows takes them along k; that is all they need.
   bool hasFewRows;
-
-  /// Lets B stream where that is chosen.
-  GemmConfig choose(GemmKind kind, const ContractionShape &pattern,
-                    tile::ContractOp op);
+  /// See ContractionProblem.
+  bool mustStream;
+  /// Set where the epilogue is.
+  GemmConfig config = {};
 
   tile::ContractOp build(GemmKind kind) {
     Type element = elementType(kind, kb.builder.getContext());
@@ -283,22 +273,44 @@ struct ContractionBuilder {
     HoleBuilder holes(kb, shape, element, m, n);
     holes.buildOperand(op, /*isLhs=*/true, hasFewRows);
     holes.buildOperand(op, /*isLhs=*/false);
-    if (!isFloat8(kind) || supplyOf(op) != GemmSupply::Computed)
-      holes.buildEpilogue(op, columnsAtOnce(op, kind));
+    if (isFloat8(kind) && supplyOf(op) == GemmSupply::Computed)
+      return op;
+    config = chooseConfig(
+        kb, pattern,
+        {kind, supplyOf(op), ordersOf(op, kind, holes), mustStream});
+    holes.buildEpilogue(op, columnsAtOnce(op));
+    if (config.span)
+      holes.buildStream(op, config.span);
     return op;
+  }
+
+  /// Lets B stream where it can.
+  cuda::GemmOrders ordersOf(tile::ContractOp op, GemmKind kind,
+                            HoleBuilder &holes) {
+    cuda::GemmOrders orders{op.getLhsOuter(), op.getRhsOuter()};
+    int64_t rows = pattern.extent(pattern.m);
+    bool isHalf = kind == GemmKind::F16 || kind == GemmKind::BF16;
+    // As much of A as a lane holds of 16 rows by 32 k.
+    int64_t most = rows <= 16 ? 32 : rows <= 32 ? 16 : 8;
+    if (isHalf && rows <= cuda::kMostFewRows && !op.getRhsBase() &&
+        !op.getRhsOuter() && !op.getLhsOuter())
+      if (auto stream = holes.findStream(op, most)) {
+        orders.span = stream->span;
+        orders.staged = stream->staged;
+        orders.bytes = stream->bytes;
+      }
+    return orders;
   }
 
   /// Results that the epilogue takes at once. Where warpgroups multiply by what
   /// lies along n, four lanes would have to exchange all they have for 8; for 4
   /// it is half as much, and lanes still write whole sectors of 16-bit results.
-  int64_t columnsAtOnce(tile::ContractOp op, GemmKind kind) {
-    cuda::GemmOrders orders{op.getLhsOuter(), op.getRhsOuter()};
+  int64_t columnsAtOnce(tile::ContractOp op) {
     bool areWide = llvm::all_of(kb.form.outputs, [](auto &output) {
       Type type =
           cast<RankedTensorType>(output.value.getType()).getElementType();
       return type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 16;
     });
-    GemmConfig config = chooseConfig(kb, kind, pattern, supplyOf(op), &orders);
     return config.loop == cuda::GemmLoop::Warpgroup && op.getRhsOuter() &&
                    areWide
                ? 4
@@ -307,37 +319,14 @@ struct ContractionBuilder {
 };
 } // namespace
 
-GemmConfig ContractionBuilder::choose(GemmKind kind,
-                                      const ContractionShape &pattern,
-                                      tile::ContractOp op) {
-  cuda::GemmOrders orders{op.getLhsOuter(), op.getRhsOuter()};
-  HoleBuilder holes(kb, shape, op.getElementType(), m, n);
-  int64_t rows = pattern.extent(pattern.m);
-  bool isHalf = kind == GemmKind::F16 || kind == GemmKind::BF16;
-  // As much of A as a lane holds of 16 rows by 32 k.
-  int64_t most = rows <= 16 ? 32 : rows <= 32 ? 16 : 8;
-  if (isHalf && rows <= cuda::kMostFewRows && !op.getRhsBase() &&
-      !op.getRhsOuter() && !op.getLhsOuter())
-    if (auto stream = holes.findStream(op, most)) {
-      orders.span = stream->span;
-      orders.staged = stream->staged;
-      orders.bytes = stream->bytes;
-    }
-  GemmConfig config = chooseConfig(kb, kind, pattern, supplyOf(op), &orders);
-  if (config.span)
-    holes.buildStream(op, config.span);
-  return config;
-}
-
 /// Builds the kernel; `narrow` is the main loop for operands that are copied as
 /// they are, `kind` the one for all others. The configuration follows from what
 /// the operands are and from the sizes of `pattern`, extents and grid from
 /// those of `counted`.
-static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
-                                             std::optional<GemmKind> narrow,
-                                             const ContractionShape &shape,
-                                             const ContractionShape &pattern,
-                                             const ContractionShape &counted) {
+static FailureOr<tile::KernelOp>
+buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
+            const ContractionShape &shape, const ContractionShape &pattern,
+            const ContractionShape &counted, bool mustStream = false) {
   int64_t rows = counted.extent(shape.m), columns = counted.extent(shape.n);
   int64_t batches = counted.extent(shape.batch);
   SmallVector<int64_t> extents = {0, batches};
@@ -360,15 +349,13 @@ static FailureOr<tile::KernelOp> buildKernel(KernelBuilder &kb, GemmKind kind,
                            : kb.index(shape.extent(shape.n));
   Value k = kb.index(shape.extent(shape.k));
   ContractionBuilder contraction{
-      kb, shape, pattern, m, n, k, isForFewRows(kind, pattern)};
+      kb, shape, pattern, m, n, k, isForFewRows(kind, pattern), mustStream};
   tile::ContractOp op = contraction.build(narrow.value_or(kind));
   if (narrow && supplyOf(op) == GemmSupply::Computed) {
     op.erase();
     op = contraction.build(kind);
-  } else if (narrow) {
-    kind = *narrow;
   }
-  GemmConfig config = contraction.choose(kind, pattern, op);
+  GemmConfig config = contraction.config;
   if (!setBoxRows(config, op, pattern.extent(shape.m), rows))
     return kb.fusion.emitOpError()
            << "has " << rows << " rows: expected at most " << config.boxRows;
@@ -412,7 +399,7 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   auto fits = [&](const ContractionShape &shape) {
     int64_t m = shape.extent(shape.m), n = shape.extent(shape.n);
     return std::max({m, n, shape.extent(shape.k)}) <= kMaxExtent &&
-           chooseConfig(kb, *kind, *pattern, GemmSupply::Computed)
+           modelConfig(kb, *pattern, *kind, GemmSupply::Computed)
                    .tiles(m, n, shape.extent(shape.batch)) <= kMaxBlocks;
   };
   int64_t narrow =
@@ -427,7 +414,8 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   if (fits(*pattern) && fits(*shape) && fits(*counted) &&
       isRowOfBytes(kb, *kind, *pattern)) {
     FailureOr<tile::KernelOp> kernel =
-        buildKernel(kb, *kind, narrowest, *shape, *pattern, *counted);
+        buildKernel(kb, *kind, narrowest, *shape, *pattern, *counted,
+                    /*mustStream=*/true);
     if (failed(kernel) || streams(*kernel))
       return kernel;
     kernel->erase();

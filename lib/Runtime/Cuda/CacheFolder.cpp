@@ -242,13 +242,13 @@ static void forEachName(int fd, Visit visit) {
   ::closedir(dir);
 }
 
-std::vector<CacheFolder::File> CacheFolder::list() const {
+std::vector<CacheFolder::File> CacheFolder::list(llvm::StringRef suffix) const {
   struct timespec now;
   ::clock_gettime(CLOCK_REALTIME, &now);
   std::map<std::pair<dev_t, ino_t>, File> files;
   forEachName(fd, [&](const std::string &name) {
     bool temporary = llvm::StringRef(name).starts_with(kTemporaryPrefix);
-    if (!temporary && !llvm::StringRef(name).ends_with(kCacheSuffix))
+    if (!temporary && !llvm::StringRef(name).ends_with(suffix))
       return;
     struct stat info;
     if (::fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)

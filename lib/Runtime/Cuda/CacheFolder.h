@@ -50,9 +50,9 @@ public:
     /// Of last use, in nanoseconds since 1970.
     int64_t time = 0;
   };
-  /// The cache's files, least recently used first. Files that writers left
-  /// behind more than an hour ago are removed.
-  std::vector<File> list() const;
+  /// The files whose names end so, least recently used first. Files that
+  /// writers left behind more than an hour ago are removed.
+  std::vector<File> list(llvm::StringRef suffix) const;
   /// Removes what a writer, living or dead, has not yet renamed.
   void removeTemporaries() const;
 
@@ -64,7 +64,7 @@ private:
   int fd;
 };
 
-/// The ending of every name in the folder.
+/// The ending of the names of compiled kernels.
 inline constexpr llvm::StringLiteral kCacheSuffix = ".fusec";
 
 } // namespace fusec::runtime

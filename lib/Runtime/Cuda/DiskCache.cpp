@@ -97,7 +97,7 @@ void DiskCache::Impl::removeBeyondLimit(const CacheFolder &folder,
     if (*knownBytes <= options.maxBytes)
       return;
   }
-  std::vector<CacheFolder::File> files = folder.list();
+  std::vector<CacheFolder::File> files = folder.list(kCacheSuffix);
   uint64_t bytes = 0;
   for (const CacheFolder::File &file : files)
     bytes += file.bytes;
@@ -318,7 +318,7 @@ Expected<CacheReport> fusec::runtime::inspectCache(const std::string &directory,
     return folder.takeError();
   if (!*folder)
     return report;
-  for (const CacheFolder::File &file : (*folder)->list()) {
+  for (const CacheFolder::File &file : (*folder)->list(kCacheSuffix)) {
     size_t good = 0;
     for (const std::string &name : file.names) {
       if (!verify || verifies(**folder, name)) {
@@ -342,7 +342,7 @@ Expected<CacheReport> fusec::runtime::clearCache(const std::string &directory) {
     return folder.takeError();
   if (!*folder)
     return report;
-  for (const CacheFolder::File &file : (*folder)->list()) {
+  for (const CacheFolder::File &file : (*folder)->list(kCacheSuffix)) {
     ++report.modules;
     report.kernels += file.names.size();
     report.bytes += file.bytes;

@@ -56,6 +56,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "test_data_set_0").mkdir(parents=True)
     shutil.copy(softmax, folder / "softmax.mlir")
+    shutil.copy(softmax.parent / "product.mlir", folder)
     (folder / "model.onnx").write_bytes(relu_model(shape))
     (folder / "small.onnx").write_bytes(relu_model((1, 3, 32, 32)))
     (folder / "image.npy").write_bytes(npy(shape))

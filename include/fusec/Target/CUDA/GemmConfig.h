@@ -9,11 +9,13 @@
 
 #include "fusec/Support/TargetInfo.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fusec::cuda {
 
@@ -32,6 +34,9 @@ enum class GemmKind : uint8_t {
   E5M2E4M3,
   E5M2
 };
+
+/// As the device headers spell it: "BF16".
+llvm::StringRef name(GemmKind kind);
 
 /// 8-bit integers in, 32-bit sums out.
 inline bool isInteger(GemmKind kind) {
@@ -156,6 +161,11 @@ struct GemmConfig {
   std::string deviceType() const;
   /// The device function to call.
   const char *deviceFunction() const;
+  /// For people and records: the device type and what it does not say.
+  std::string name() const;
+  /// Equal for configurations that add the terms of a result in the same order
+  /// by the same instructions: their results are equal bit for bit.
+  std::string sumOrder() const;
 
   /// All fields as numbers, for attributes, and back.
   std::array<int64_t, 18> toNumbers() const;
@@ -173,6 +183,12 @@ struct GemmOrders {
   double bytes = 0;
 };
 
+/// A configuration and the microseconds that it is expected to take.
+struct GemmRanked {
+  GemmConfig config;
+  double microseconds = 0;
+};
+
 /// The configuration expected to be fastest for out[batch, m, n] over k. With
 /// `fast`, sums of 8-bit floats are not promoted.
 /// The estimate counts rounds of tiles over the SMs at measured rates
@@ -184,29 +200,44 @@ GemmConfig chooseGemmConfig(GemmKind kind, int64_t m, int64_t n, int64_t k,
                             const GemmDevice &device = {}, bool fast = false,
                             const GemmOrders *few = nullptr);
 
+/// All configurations that serve the problem, that of chooseGemmConfig first
+/// and the others in the order of their estimates, of which only differences
+/// mean anything: those of the loop for few rows have another origin.
+std::vector<GemmRanked> rankGemmConfigs(GemmKind kind, int64_t m, int64_t n,
+                                        int64_t k, int64_t batch,
+                                        GemmSupply supply = GemmSupply::Groups,
+                                        const GemmDevice &device = {},
+                                        bool fast = false,
+                                        const GemmOrders *few = nullptr);
+
+/// Configurations that differ from `config` in what the estimate does not see:
+/// the order of tiles and the length of the ring.
+std::vector<GemmConfig> variantsOf(const GemmConfig &config,
+                                   const GemmDevice &device = {});
+
 /// Rows up to which the loop for few rows is tried.
 inline constexpr int64_t kMostFewRows = 64;
 
-/// A configuration for a problem and the microseconds that it is expected to
-/// take.
-struct GemmChoice {
-  GemmConfig config;
-  double microseconds = 0;
-};
-
-/// The best form whose clusters divide k (gemm_split.cuh), of operands that the
-/// copy engine brings; nothing where it does not apply.
-std::optional<GemmChoice> chooseSplitConfig(GemmKind kind, int64_t m, int64_t n,
+/// Forms whose clusters divide k (gemm_split.cuh), of operands that the copy
+/// engine brings, in the order of their estimates; none where they do not
+/// apply.
+std::vector<GemmRanked> rankSplitConfigs(GemmKind kind, int64_t m, int64_t n,
+                                         int64_t k, int64_t batch,
+                                         const GemmDevice &device = {},
+                                         bool fast = false);
+/// The first of them.
+std::optional<GemmRanked> chooseSplitConfig(GemmKind kind, int64_t m, int64_t n,
                                             int64_t k, int64_t batch,
                                             const GemmDevice &device = {},
                                             bool fast = false);
 
-/// The loop for few rows (gemm_few.cuh); nothing where it does not apply.
-std::optional<GemmChoice> chooseFewConfig(GemmKind kind, int64_t m, int64_t n,
-                                          int64_t k, int64_t batch,
-                                          GemmSupply supply,
-                                          const GemmOrders &orders,
-                                          const GemmDevice &device = {});
+/// Those of the loop for few rows (gemm_few.cuh) for this problem in the order
+/// of their estimates; none where it does not apply.
+std::vector<GemmRanked> rankFewConfigs(GemmKind kind, int64_t m, int64_t n,
+                                       int64_t k, int64_t batch,
+                                       GemmSupply supply,
+                                       const GemmOrders &orders,
+                                       const GemmDevice &device = {});
 
 } // namespace fusec::cuda
 

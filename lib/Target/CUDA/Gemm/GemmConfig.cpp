@@ -7,14 +7,12 @@
 // there to hide each other's latency; each tile costs a fixed start and end
 // beside its k loop, and a step of k no less than the way to memory.
 //===----------------------------------------------------------------------===//
-#include "fusec/Target/CUDA/GemmConfig.h"
+#include "GemmRank.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/Twine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <optional>
 
 using namespace fusec::cuda;
 
@@ -277,16 +275,20 @@ int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
          std::min(clusters(m, n, batch), device.smCount * minBlocks / cluster);
 }
 
-std::string GemmConfig::deviceType() const {
-  static constexpr const char *names[] = {
+llvm::StringRef fusec::cuda::name(GemmKind kind) {
+  static constexpr llvm::StringRef names[] = {
       "F16",  "BF16", "TF32", "F32",      "I8",       "I8U8",
       "U8I8", "U8",   "E4M3", "E4M3E5M2", "E5M2E4M3", "E5M2"};
+  return names[static_cast<unsigned>(kind)];
+}
+
+std::string GemmConfig::deviceType() const {
   static constexpr const char *types[] = {"GemmConfig", "GemmWgmmaConfig",
                                           "GemmFewConfig"};
   std::string text = halfStages  ? "GemmApartConfig"
                      : ranks > 1 ? "GemmSplitConfig"
                                  : types[static_cast<unsigned>(loop)];
-  text += std::string("<GemmKind::") + names[static_cast<unsigned>(kind)];
+  text += "<GemmKind::" + cuda::name(kind).str();
   auto add = [&](std::initializer_list<int64_t> numbers) {
     for (int64_t v : numbers)
       text += ", " + std::to_string(v);
@@ -372,13 +374,26 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   return config;
 }
 
-GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
-                                         int64_t k, int64_t batch,
-                                         GemmSupply supply,
-                                         const GemmDevice &device, bool fast,
-                                         const GemmOrders *few) {
-  std::optional<GemmConfig> best;
-  double bestTime = 0;
+/// `ranked`, which is in order, with forms whose clusters divide k among them.
+static std::vector<GemmRanked> withSplits(std::vector<GemmRanked> ranked,
+                                          std::vector<GemmRanked> splits) {
+  // Estimates of fewer blocks than multiprocessors are up to half too long.
+  constexpr double kTrusted = 0.65;
+  double best = ranked.front().microseconds;
+  for (GemmRanked &split : splits) {
+    if (split.microseconds >= kTrusted * best)
+      split.microseconds = std::max(split.microseconds / kTrusted, best);
+    ranked.push_back(split);
+  }
+  return inOrder(std::move(ranked));
+}
+
+std::vector<GemmRanked>
+fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
+                             int64_t batch, GemmSupply supply,
+                             const GemmDevice &device, bool fast,
+                             const GemmOrders *few) {
+  std::vector<GemmRanked> ranked;
   bool computed = supply == GemmSupply::Computed;
   bool isPromoted = isFloat8(kind) && !fast;
   auto consider = [&](llvm::ArrayRef<Candidate> table, GemmLoop loop,
@@ -389,17 +404,15 @@ GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
       config.cluster = cluster;
       config.parts = isPromoted ? partsOf(config.tileN) : 0;
       // The smallest configuration fits every device.
-      bool isFallback = loop == GemmLoop::Warp && &c == &table.back() && !best;
+      bool isFallback =
+          loop == GemmLoop::Warp && &c == &table.back() && ranked.empty();
       if (config.sharedBytes() > device.sharedPerBlock && !isFallback)
         continue;
       // Boxes have all rows of such a tile.
       if (config.halfStages && m < config.tileM)
         continue;
-      double time = estimate(config, c, m, n, k, batch, computed, device);
-      if (best && time >= bestTime)
-        continue;
-      best = config;
-      bestTime = time;
+      ranked.push_back(
+          {config, estimate(config, c, m, n, k, batch, computed, device)});
     }
   };
   bool isByte = isInteger(kind) || isFloat8(kind);
@@ -422,20 +435,28 @@ GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
     consider(kTf32Warpgroup, GemmLoop::Warpgroup, 1);
   }
   consider(candidates(kind, computed), GemmLoop::Warp, 1);
-  // Estimates of fewer blocks than multiprocessors are up to half too long.
-  constexpr double kTrusted = 0.65;
+  ranked = inOrder(std::move(ranked));
   if (supply == GemmSupply::Boxes)
-    if (auto split = chooseSplitConfig(kind, m, n, k, batch, device, fast);
-        split && split->microseconds < kTrusted * bestTime) {
-      best = split->config;
-      bestTime = split->microseconds;
-    }
+    ranked = withSplits(std::move(ranked),
+                        rankSplitConfigs(kind, m, n, k, batch, device, fast));
   if (!few)
-    return *best;
-  std::optional<GemmChoice> choice =
-      chooseFewConfig(kind, m, n, k, batch, supply, *few, device);
-  // The other loops have read 16 rows' weights at 70 % of the bandwidth.
-  double bytes = double(best->elementBytes() * n * k * batch);
-  double other = std::max(bestTime, bytes / 3e6) + 1.5;
-  return choice && choice->microseconds < other ? choice->config : *best;
+    return ranked;
+  // The other loops have read 16 rows' weights at 70 % of the bandwidth. What
+  // they take beyond that is still their order.
+  double bytes = double(ranked.front().config.elementBytes() * n * k * batch);
+  for (GemmRanked &other : ranked)
+    other.microseconds = std::max(other.microseconds, bytes / 3e6) + 1.5;
+  llvm::append_range(
+      ranked, rankFewConfigs(kind, m, n, k, batch, supply, *few, device));
+  return inOrder(std::move(ranked));
+}
+
+GemmConfig fusec::cuda::chooseGemmConfig(GemmKind kind, int64_t m, int64_t n,
+                                         int64_t k, int64_t batch,
+                                         GemmSupply supply,
+                                         const GemmDevice &device, bool fast,
+                                         const GemmOrders *few) {
+  return rankGemmConfigs(kind, m, n, k, batch, supply, device, fast, few)
+      .front()
+      .config;
 }

@@ -5,7 +5,7 @@
 // it at the bandwidth of the memory if there are about as many as
 // multiprocessors; where there are fewer, the blocks of a cluster divide k.
 //===----------------------------------------------------------------------===//
-#include "fusec/Target/CUDA/GemmConfig.h"
+#include "GemmRank.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -60,10 +60,10 @@ double estimate(const GemmConfig &config, int64_t m, int64_t n, int64_t k,
 /// 4096 weights (benchmarks/results/2026-11-30-gemm.md): A is read at 1.7 TB/s,
 /// as all blocks read the same lines, so that for more than 8 rows wider tiles
 /// pay, whose blocks divide k.
-std::optional<GemmChoice> chooseStream(GemmConfig config, int64_t m, int64_t n,
-                                       int64_t k, int64_t batch,
-                                       const GemmOrders &orders,
-                                       const GemmDevice &device) {
+std::vector<GemmRanked> rankStreams(GemmConfig config, int64_t m, int64_t n,
+                                    int64_t k, int64_t batch,
+                                    const GemmOrders &orders,
+                                    const GemmDevice &device) {
   constexpr double kShared = 1.7e6;
   config.loop = GemmLoop::Few;
   config.tileM = tileRows(m);
@@ -72,7 +72,7 @@ std::optional<GemmChoice> chooseStream(GemmConfig config, int64_t m, int64_t n,
   config.tileK = 4 * orders.span;
   config.warpsM = config.warpsN = config.groupM = config.minBlocks = 1;
   double ofB = double(n * k * batch) * orders.bytes;
-  std::optional<GemmChoice> best;
+  std::vector<GemmRanked> ranked;
   for (auto [columns, warps] : {std::pair<int64_t, int64_t>(64, 12), {128, 8}})
     for (int64_t cluster : {1, 2, 4, 8}) {
       config.tileN = columns;
@@ -95,15 +95,14 @@ std::optional<GemmChoice> chooseStream(GemmConfig config, int64_t m, int64_t n,
       double time = rowTiles * ofB / kMemory * idle + ofA / kShared + kFixed +
                     kWarp * double(warps) + kRound * (rounds - 1) +
                     (cluster > 1 ? kMeeting : 0);
-      if (!best || time < best->microseconds)
-        best = GemmChoice{config, time};
+      ranked.push_back({config, time});
     }
-  return best;
+  return inOrder(std::move(ranked));
 }
 
 } // namespace
 
-std::optional<GemmChoice> fusec::cuda::chooseFewConfig(
+std::vector<GemmRanked> fusec::cuda::rankFewConfigs(
     GemmKind kind, int64_t m, int64_t n, int64_t k, int64_t batch,
     GemmSupply supply, const GemmOrders &orders, const GemmDevice &device) {
   GemmConfig config;
@@ -111,11 +110,12 @@ std::optional<GemmChoice> fusec::cuda::chooseFewConfig(
   if (kind == GemmKind::F32 || isFloat8(kind) || m < 1 || m > kMostFewRows ||
       n < 1 || k < 1 || orders.isLhsOuter ||
       (orders.isRhsOuter && config.elementBytes() != 2))
-    return std::nullopt;
+    return {};
   bool isComputed = supply == GemmSupply::Computed;
   if (orders.span)
-    if (auto stream = chooseStream(config, m, n, k, batch, orders, device))
-      return stream;
+    if (auto streams = rankStreams(config, m, n, k, batch, orders, device);
+        !streams.empty())
+      return streams;
   double memory = orders.isRhsOuter && !isComputed ? kMemoryAcross : kMemory;
   config.loop = GemmLoop::Few;
   config.tileM = tileRows(m);
@@ -123,7 +123,7 @@ std::optional<GemmChoice> fusec::cuda::chooseFewConfig(
   config.tileK = 64 / config.elementBytes();
   config.warpsM = config.warpsN = 1;
   config.groupM = 1;
-  std::optional<GemmChoice> best;
+  std::vector<GemmRanked> ranked;
   // Computed elements wait in registers, so more warps have more under way.
   for (auto [warps, blocks] : {std::pair<int64_t, int64_t>(8, 1), {4, 2}}) {
     config.warpsK = isComputed && config.tileM <= 16 ? warps * 3 / 2 : warps;
@@ -144,9 +144,8 @@ std::optional<GemmChoice> fusec::cuda::chooseFewConfig(
       if (cluster > 1 && (!device.hasWarpgroups || k < parts * config.tileK))
         break;
       double time = estimate(config, m, n, k, batch, memory, device);
-      if (!best || time < best->microseconds)
-        best = GemmChoice{config, time};
+      ranked.push_back({config, time});
     }
   }
-  return best;
+  return inOrder(std::move(ranked));
 }

@@ -6,7 +6,7 @@
 // the sums, so what wins is a small tile, whose sums are few, or a large one,
 // whose steps are. Clusters of more than two blocks do not fill a GPU.
 //===----------------------------------------------------------------------===//
-#include "fusec/Target/CUDA/GemmConfig.h"
+#include "GemmRank.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -58,14 +58,15 @@ int64_t clustersAtOnce(int64_t blocks, int64_t multiprocessors) {
 
 } // namespace
 
-std::optional<GemmChoice>
-fusec::cuda::chooseSplitConfig(GemmKind kind, int64_t m, int64_t n, int64_t k,
-                               int64_t batch, const GemmDevice &device,
-                               bool fast) {
+std::vector<GemmRanked> fusec::cuda::rankSplitConfigs(GemmKind kind, int64_t m,
+                                                      int64_t n, int64_t k,
+                                                      int64_t batch,
+                                                      const GemmDevice &device,
+                                                      bool fast) {
   if (kind == GemmKind::F32 || !device.hasWarpgroups || m < kFewResults ||
       n < kFewResults || batch < 1)
-    return std::nullopt;
-  std::optional<GemmChoice> best;
+    return {};
+  std::vector<GemmRanked> ranked;
   for (const Tile &tile : kTiles)
     for (int64_t sharers : {1, 2})
       for (int64_t ranks : {2, 4, 8}) {
@@ -98,8 +99,18 @@ fusec::cuda::chooseSplitConfig(GemmKind kind, int64_t m, int64_t n, int64_t k,
         double time =
             double(rounds) * (kFixed + kMeetings + exchanged / kDistant +
                               double(llvm::divideCeil(steps, ranks)) * step);
-        if (!best || time < best->microseconds)
-          best = GemmChoice{config, time};
+        ranked.push_back({config, time});
       }
-  return best;
+  return inOrder(std::move(ranked));
+}
+
+std::optional<GemmRanked>
+fusec::cuda::chooseSplitConfig(GemmKind kind, int64_t m, int64_t n, int64_t k,
+                               int64_t batch, const GemmDevice &device,
+                               bool fast) {
+  std::vector<GemmRanked> ranked =
+      rankSplitConfigs(kind, m, n, k, batch, device, fast);
+  if (ranked.empty())
+    return std::nullopt;
+  return ranked.front();
 }

@@ -1,0 +1,99 @@
+//===- ContractionChoice.cpp - which configuration ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "ContractionChoice.h"
+#include "KernelBuilder.h"
+#include "fusec/Dialect/Graph/IR/Float8Products.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::graph_to_tile;
+using cuda::GemmConfig;
+using cuda::GemmRanked;
+
+// Candidates beyond these have not been worth their compilation anywhere.
+static constexpr size_t kMostTiles = 6, kMostCandidates = 10;
+// Blocks that a grid holds.
+static constexpr int64_t kMaxBlocks = (int64_t(1) << 31) - 1;
+
+static std::vector<GemmRanked> rank(const KernelBuilder &kb,
+                                    const ContractionShape &shape,
+                                    cuda::GemmKind kind,
+                                    cuda::GemmSupply supply,
+                                    const cuda::GemmOrders *few) {
+  return cuda::rankGemmConfigs(kind, shape.extent(shape.m),
+                               shape.extent(shape.n), shape.extent(shape.k),
+                               shape.extent(shape.batch), supply,
+                               cuda::GemmDevice::of(kb.options.target),
+                               graph::hasFastAccumulation(kb.form.hero()), few);
+}
+
+GemmConfig graph_to_tile::modelConfig(const KernelBuilder &kb,
+                                      const ContractionShape &shape,
+                                      cuda::GemmKind kind,
+                                      cuda::GemmSupply supply,
+                                      const cuda::GemmOrders *few) {
+  return rank(kb, shape, kind, supply, few).front().config;
+}
+
+/// The model's best, those that differ from the very best in what the model
+/// does not see, and then further ones.
+static std::vector<GemmRanked> candidatesOf(std::vector<GemmRanked> ranked,
+                                            const KernelBuilder &kb,
+                                            const ContractionShape &shape) {
+  std::vector<GemmRanked> result;
+  auto add = [&](const GemmConfig &config, double microseconds) {
+    bool fits = config.tiles(shape.extent(shape.m), shape.extent(shape.n),
+                             shape.extent(shape.batch)) <= kMaxBlocks;
+    bool isNew = llvm::none_of(result, [&](const GemmRanked &other) {
+      return other.config.name() == config.name();
+    });
+    if (result.size() < kMostCandidates && (result.empty() || (fits && isNew)))
+      result.push_back({config, microseconds});
+  };
+  GemmRanked best = ranked.front();
+  for (const GemmRanked &one :
+       llvm::ArrayRef(ranked).take_front(kMostTiles / 2))
+    add(one.config, one.microseconds);
+  for (const GemmConfig &variant :
+       cuda::variantsOf(best.config, cuda::GemmDevice::of(kb.options.target)))
+    add(variant, best.microseconds);
+  for (const GemmRanked &one : llvm::ArrayRef(ranked).take_front(kMostTiles))
+    add(one.config, one.microseconds);
+  return result;
+}
+
+static std::string titleOf(cuda::GemmKind kind, const ContractionShape &shape) {
+  auto text = [&](ArrayRef<unsigned> loops) {
+    return std::to_string(shape.extent(loops));
+  };
+  std::string title = cuda::name(kind).str() + " " + text(shape.m) + " x " +
+                      text(shape.n) + ", k " + text(shape.k);
+  return shape.extent(shape.batch) == 1
+             ? title
+             : title + ", batch " + text(shape.batch);
+}
+
+GemmConfig graph_to_tile::chooseConfig(const KernelBuilder &kb,
+                                       const ContractionShape &shape,
+                                       const ContractionProblem &problem) {
+  std::vector<GemmRanked> ranked =
+      rank(kb, shape, problem.kind, problem.supply, &problem.orders);
+  if (!kb.options.chooser)
+    return ranked.front().config;
+  if (problem.mustStream) {
+    if (!ranked.front().config.span)
+      return ranked.front().config;
+    llvm::erase_if(ranked,
+                   [](const GemmRanked &one) { return !one.config.span; });
+  }
+  ranked = candidatesOf(std::move(ranked), kb, shape);
+  ScheduleQuestion question;
+  question.title = titleOf(problem.kind, shape);
+  for (const GemmRanked &one : ranked)
+    question.candidates.push_back(
+        {one.config.name(), one.microseconds, one.config.sumOrder()});
+  size_t chosen = kb.options.chooser->choose(question).candidate;
+  return ranked[chosen < ranked.size() ? chosen : 0].config;
+}

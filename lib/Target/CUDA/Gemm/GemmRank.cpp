@@ -1,0 +1,75 @@
+//===- GemmRank.cpp - what a search chooses among -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order of configurations, those that only a measurement tells apart, and
+// which of them must agree in every bit.
+//===----------------------------------------------------------------------===//
+#include "GemmRank.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace fusec::cuda;
+
+std::vector<GemmRanked> fusec::cuda::inOrder(std::vector<GemmRanked> ranked) {
+  // Few of them; and std::stable_sort asks for memory in a deprecated way.
+  std::vector<GemmRanked> result;
+  for (const GemmRanked &one : ranked)
+    result.insert(llvm::upper_bound(result, one,
+                                    [](const auto &a, const auto &b) {
+                                      return a.microseconds < b.microseconds;
+                                    }),
+                  one);
+  return result;
+}
+
+std::vector<GemmConfig> fusec::cuda::variantsOf(const GemmConfig &config,
+                                                const GemmDevice &device) {
+  std::vector<GemmConfig> variants;
+  // Blocks of few rows have one tile of rows, and as long a ring as fits.
+  if (config.loop == GemmLoop::Few)
+    return variants;
+  for (int64_t group : {4, 16}) {
+    GemmConfig other = config;
+    other.groupM = group;
+    variants.push_back(other);
+  }
+  // The rings of warpgroups apart have lengths that go together, and those of
+  // clusters that divide k are as long as fits.
+  if (config.halfStages || config.ranks > 1)
+    return variants;
+  int64_t fewest = config.loop == GemmLoop::Warp ? 2 : 3;
+  for (int64_t more : {1, -1}) {
+    GemmConfig other = config;
+    other.stages += more;
+    if (other.stages >= fewest &&
+        other.sharedBytes() <= device.sharedPerBlock &&
+        other.minBlocks * (other.sharedBytes() + 1024) <= device.sharedPerSM)
+      variants.push_back(other);
+  }
+  return variants;
+}
+
+std::string GemmConfig::name() const {
+  std::string text = deviceType();
+  // The other loops have it among their parameters, or always the same.
+  if (loop == GemmLoop::Warp || loop == GemmLoop::Few)
+    text += " x" + std::to_string(minBlocks);
+  return text;
+}
+
+std::string GemmConfig::sumOrder() const {
+  if (isInteger(kind))
+    return "exact";
+  switch (loop) {
+  case GemmLoop::Warp:
+    // One sum over ascending k, or one of each group of warps.
+    return warpsK == 1 ? "warp" : deviceType();
+  case GemmLoop::Warpgroup:
+    if (ranks > 1)
+      return deviceType();
+    return parts ? "warpgroup, promoted" : "warpgroup";
+  case GemmLoop::Few:
+    // Warps, clusters and the step at which a tile begins divide k.
+    return deviceType();
+  }
+  llvm_unreachable("covered switch");
+}

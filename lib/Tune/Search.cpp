@@ -1,0 +1,223 @@
+//===- Search.cpp - the fastest of several kernels ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "fusec/Tune/Search.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace fusec;
+using namespace fusec::tune;
+using llvm::Error;
+using llvm::Expected;
+
+Bench::~Bench() = default;
+
+/// A candidate that is this much slower than the best is not timed further.
+static constexpr double kHopeless = 1.5;
+
+unsigned SearchResult::timed() const {
+  return llvm::count_if(candidates, [](const CandidateResult &c) {
+    return c.microseconds.has_value();
+  });
+}
+
+/// Where two results differ, for people; empty if they do not. NaN is NaN.
+static std::string differenceOf(const std::vector<HostTensor> &expected,
+                                const std::vector<HostTensor> &found) {
+  for (auto [i, a, b] : llvm::enumerate(expected, found)) {
+    int64_t count = a.elements();
+    if (count != b.elements())
+      return "output " + std::to_string(i) + " has another size";
+    size_t bytes = size_t(count) * byteSize(a.dtype);
+    if (!bytes || std::memcmp(a.data(), b.data(), bytes) == 0)
+      continue;
+    for (int64_t at = 0; at < count; ++at) {
+      if (a.getBits(at) == b.getBits(at) ||
+          (isFloat(a.dtype) && std::isnan(a.getF64(at)) &&
+           std::isnan(b.getF64(at))))
+        continue;
+      return "output " + std::to_string(i) + ", element " + std::to_string(at) +
+             ": expected " + std::to_string(a.getF64(at)) + ", found " +
+             std::to_string(b.getF64(at));
+    }
+  }
+  return "";
+}
+
+namespace {
+/// One search on its way.
+class Search {
+public:
+  Search(const Candidates &task, Bench &bench, const SearchOptions &options)
+      : task(task), bench(bench), options(options),
+        samples(task.candidates.size()) {
+    for (const Candidate &candidate : task.candidates)
+      result.candidates.push_back(
+          {candidate.name, candidate.predicted, {}, ""});
+  }
+
+  Expected<SearchResult> run();
+
+private:
+  bool isOver() { return bench.now() >= options.deadline; }
+  bool isIn(size_t i) const { return result.candidates[i].dropped.empty(); }
+  void drop(size_t i, const std::string &why) {
+    result.candidates[i].dropped = why;
+  }
+  Error load();
+  Error judge();
+  std::string compare(size_t candidate);
+  Error timeAll();
+  double medianOf(size_t candidate) const;
+  std::optional<std::pair<size_t, double>> best() const;
+  void report();
+
+  const Candidates &task;
+  Bench &bench;
+  const SearchOptions &options;
+  SearchResult result;
+  /// What the model's choice gives, on either data.
+  std::optional<std::vector<HostTensor>> expected[2];
+  std::vector<std::vector<double>> samples;
+  unsigned rounds = 0;
+};
+} // namespace
+
+Error Search::load() {
+  Expected<std::vector<std::string>> failures = bench.load(task);
+  if (!failures)
+    return failures.takeError();
+  for (auto [i, why] : llvm::enumerate(*failures))
+    if (!why.empty())
+      drop(i, "it failed: " + why);
+  if (!isIn(0))
+    return llvm::createStringError(result.candidates[0].dropped);
+  return Error::success();
+}
+
+/// Why a candidate is not believed; empty if it is.
+std::string Search::compare(size_t candidate) {
+  Data data = Data::Random;
+  if (task.candidates[candidate].order != task.candidates[0].order) {
+    if (!task.isExactOnSimpleData)
+      return "it adds in another order, and there is no data on which that "
+             "makes no difference";
+    data = Data::Simple;
+  }
+  std::optional<std::vector<HostTensor>> &model = expected[size_t(data)];
+  if (!model) {
+    auto outputs = bench.run(0, data);
+    if (!outputs)
+      return "the model's choice failed: " +
+             llvm::toString(outputs.takeError());
+    model = std::move(*outputs);
+  }
+  auto outputs = bench.run(candidate, data);
+  if (!outputs)
+    return "it failed: " + llvm::toString(outputs.takeError());
+  std::string difference = differenceOf(*model, *outputs);
+  return difference.empty() ? "" : "its result is wrong: " + difference;
+}
+
+Error Search::judge() {
+  for (size_t i = 1; i < task.candidates.size(); ++i) {
+    if (!isIn(i))
+      continue;
+    if (isOver())
+      drop(i, "the time was over");
+    else if (std::string why = compare(i); !why.empty())
+      drop(i, why);
+    report();
+  }
+  return Error::success();
+}
+
+double Search::medianOf(size_t candidate) const {
+  std::vector<double> sorted = samples[candidate];
+  llvm::sort(sorted);
+  return sorted[(sorted.size() - 1) / 2];
+}
+
+/// Of those that are timed and in; the first of equal ones.
+std::optional<std::pair<size_t, double>> Search::best() const {
+  std::optional<std::pair<size_t, double>> found;
+  for (size_t i = 0; i < samples.size(); ++i)
+    if (isIn(i) && !samples[i].empty())
+      if (double median = medianOf(i); !found || median < found->second)
+        found = {i, median};
+  return found;
+}
+
+void Search::report() {
+  if (!options.progress)
+    return;
+  size_t settled = 0;
+  for (size_t i = 0; i < samples.size(); ++i)
+    settled += !isIn(i) || !samples[i].empty();
+  options.progress(settled, rounds, best());
+}
+
+Error Search::timeAll() {
+  for (; rounds < kMostRounds; ++rounds) {
+    for (size_t i = 0; i < samples.size(); ++i) {
+      if (isOver())
+        return Error::success();
+      if (!isIn(i))
+        continue;
+      Expected<double> time = bench.time(i);
+      if (!time) {
+        if (i == 0)
+          return time.takeError();
+        drop(i, "it failed: " + llvm::toString(time.takeError()));
+        continue;
+      }
+      // The first round settles clocks and caches.
+      if (rounds)
+        samples[i].push_back(*time);
+      report();
+    }
+    if (rounds + 1 < kFewestRounds)
+      continue;
+    // Those that are kept for their place in the report have a median.
+    double bound = best()->second * kHopeless;
+    for (size_t i = 1; i < samples.size(); ++i)
+      if (isIn(i) && medianOf(i) > bound)
+        drop(i, "it is much slower");
+  }
+  return Error::success();
+}
+
+Expected<SearchResult> Search::run() {
+  if (Error error = load())
+    return std::move(error);
+  if (Error error = judge())
+    return std::move(error);
+  if (Error error = timeAll())
+    return std::move(error);
+  size_t fewest = kFewestRounds - 1;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].size() >= fewest)
+      result.candidates[i].microseconds = medianOf(i);
+    else if (isIn(i))
+      drop(i, "the time was over");
+  }
+  // A choice that nothing was compared with is not one.
+  result.isMeasured =
+      result.candidates[0].microseconds.has_value() && result.timed() > 1;
+  if (!result.isMeasured)
+    return std::move(result);
+  double bound = *result.candidates[0].microseconds * (1 - kLeastGain);
+  for (auto [i, candidate] : llvm::enumerate(result.candidates))
+    if (i && candidate.dropped.empty() && *candidate.microseconds < bound) {
+      result.winner = i;
+      bound = *candidate.microseconds;
+    }
+  return std::move(result);
+}
+
+Expected<SearchResult> fusec::tune::search(const Candidates &task, Bench &bench,
+                                           const SearchOptions &options) {
+  return Search(task, bench, options).run();
+}

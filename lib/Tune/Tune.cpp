@@ -1,0 +1,205 @@
+//===- Tune.cpp - a search for each kernel of a graph ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//  1. Compile the graph as often as the kernel with the most candidates has
+//     them: in the i-th compilation each kernel is its i-th candidate.
+//  2. Search each kernel's fastest, the longest kernels first, each in its
+//     share of the time that is left.
+//  3. Tell the chooser and the record.
+//===----------------------------------------------------------------------===//
+#include "fusec/Tune/Tune.h"
+#include "Isolate.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <ctime>
+
+using namespace fusec;
+using namespace fusec::tune;
+using llvm::Expected;
+
+/// Of the time, for compiling the graph with all candidates.
+static constexpr double kCompileShare = 0.4;
+
+namespace {
+/// Answers every question by the same position, or by the model's choice.
+struct FixedChooser final : ScheduleChooser {
+  explicit FixedChooser(size_t position) : position(position) {}
+  ScheduleAnswer choose(const ScheduleQuestion &question) const override {
+    return {position < question.candidates.size() ? position : 0, ""};
+  }
+  size_t position;
+};
+
+/// A kernel and what the planner thinks it takes in all.
+struct Task {
+  Candidates candidates;
+  double microseconds = 0;
+};
+} // namespace
+
+static Expected<driver::Compilation>
+compileWith(size_t position, mlir::ModuleOp module,
+            driver::CompileOptions options) {
+  options.chooser = std::make_shared<FixedChooser>(position);
+  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+  return driver::compile(*copy, options);
+}
+
+/// The kernels of `model` that have several candidates, each with its first.
+static std::vector<Task> tasksOf(const driver::Compilation &model) {
+  std::vector<Task> tasks;
+  for (const driver::KernelSummary &kernel : model.kernels) {
+    if (!kernel.decision || kernel.decision->question.candidates.size() < 2)
+      continue;
+    const ScheduleQuestion &question = kernel.decision->question;
+    auto same = llvm::find_if(tasks, [&](const Task &task) {
+      return task.candidates.problem == question.problem;
+    });
+    if (same != tasks.end()) {
+      ++same->candidates.launches;
+      same->microseconds += kernel.cost.total();
+      continue;
+    }
+    tasks.push_back({{question.problem,
+                      question.title,
+                      {},
+                      question.isExactOnSimpleData,
+                      1},
+                     kernel.cost.total()});
+  }
+  return tasks;
+}
+
+/// Adds to each task the candidate that `compilation` was made with.
+static void addCandidates(std::vector<Task> &tasks,
+                          const driver::Compilation &compilation,
+                          size_t position) {
+  for (Task &task : tasks) {
+    auto kernel =
+        llvm::find_if(compilation.kernels, [&](const driver::KernelSummary &k) {
+          return k.decision &&
+                 k.decision->question.problem == task.candidates.problem &&
+                 k.decision->answer.candidate == position;
+        });
+    if (kernel == compilation.kernels.end())
+      continue;
+    Expected<runtime::Program> program = isolate(compilation.program, *kernel);
+    if (!program) {
+      llvm::consumeError(program.takeError());
+      continue;
+    }
+    const ScheduleCandidate &candidate =
+        kernel->decision->question.candidates[position];
+    task.candidates.candidates.push_back({candidate.name, candidate.order,
+                                          candidate.microseconds,
+                                          std::move(*program)});
+  }
+}
+
+/// The kernels with candidates of `module`, with as many as there is time for.
+static Expected<std::vector<Task>>
+findTasks(mlir::ModuleOp module, const driver::CompileOptions &options,
+          Bench &bench, double deadline) {
+  Expected<driver::Compilation> model = compileWith(0, module, options);
+  if (!model)
+    return model.takeError();
+  std::vector<Task> tasks = tasksOf(*model);
+  addCandidates(tasks, *model, 0);
+  size_t most = 0;
+  for (const driver::KernelSummary &kernel : model->kernels)
+    if (kernel.decision)
+      most = std::max(most, kernel.decision->question.candidates.size());
+  for (size_t i = 1; i < most && bench.now() < deadline; ++i) {
+    Expected<driver::Compilation> other = compileWith(i, module, options);
+    // Another candidate of one kernel may not be legal: none of this turn.
+    if (other)
+      addCandidates(tasks, *other, i);
+    else
+      llvm::consumeError(other.takeError());
+  }
+  llvm::erase_if(tasks, [](const Task &task) {
+    return task.candidates.candidates.size() < 2;
+  });
+  // Of equal ones the first in the program.
+  std::vector<Task> sorted;
+  for (Task &task : tasks)
+    sorted.insert(llvm::upper_bound(sorted, task,
+                                    [](const Task &a, const Task &b) {
+                                      return a.microseconds > b.microseconds;
+                                    }),
+                  std::move(task));
+  return sorted;
+}
+
+/// What a record keeps of a search.
+static runtime::TuningEntry entryOf(const TunedKernel &kernel,
+                                    const Machine &machine) {
+  const SearchResult &result = kernel.result;
+  runtime::TuningEntry entry;
+  entry.key = keyOf(kernel.problem, machine);
+  entry.title = kernel.title;
+  entry.choice = result.candidates[result.winner].name;
+  entry.model = result.candidates[0].name;
+  entry.microseconds = *result.candidates[result.winner].microseconds;
+  entry.modelMicroseconds = *result.candidates[0].microseconds;
+  entry.timed = result.timed();
+  entry.date = std::time(nullptr);
+  return entry;
+}
+
+Expected<TuneReport> fusec::tune::tune(mlir::ModuleOp module,
+                                       const driver::CompileOptions &options,
+                                       Bench &bench, RecordChooser &chooser,
+                                       const Machine &machine,
+                                       const runtime::TuningRecord *record,
+                                       const TuneOptions &tuneOptions) {
+  double begin = bench.now(), end = begin + tuneOptions.seconds;
+  Expected<std::vector<Task>> tasks = findTasks(
+      module, options, bench, begin + kCompileShare * tuneOptions.seconds);
+  if (!tasks)
+    return tasks.takeError();
+  TuneReport report;
+  for (auto [i, task] : llvm::enumerate(*tasks)) {
+    const Candidates &candidates = task.candidates;
+    TunedKernel &kernel = report.kernels.emplace_back();
+    kernel.problem = candidates.problem;
+    kernel.title = candidates.title;
+    kernel.launches = candidates.launches;
+    double now = bench.now();
+    if (now >= end) {
+      kernel.failure = "the time was over";
+      continue;
+    }
+    SearchOptions search;
+    search.deadline = now + (end - now) / double(tasks->size() - i);
+    search.progress = [&, i = i](size_t settled, unsigned, auto best) {
+      if (!tuneOptions.progress)
+        return;
+      TuneProgress progress{i, tasks->size(), candidates.title,
+                            candidates.candidates.size(), settled};
+      if (best) {
+        progress.best = candidates.candidates[best->first].name;
+        progress.bestMicroseconds = best->second;
+      }
+      tuneOptions.progress(progress);
+    };
+    Expected<SearchResult> result =
+        fusec::tune::search(candidates, bench, search);
+    if (!result) {
+      kernel.failure = llvm::toString(result.takeError());
+      continue;
+    }
+    kernel.result = std::move(*result);
+    if (!kernel.result.isMeasured)
+      continue;
+    runtime::TuningEntry entry = entryOf(kernel, machine);
+    report.modelMicroseconds += entry.modelMicroseconds * kernel.launches;
+    report.microseconds += entry.microseconds * kernel.launches;
+    if (record)
+      if (llvm::Error error = record->insert(entry))
+        report.notKept = llvm::toString(std::move(error));
+    chooser.add(std::move(entry));
+  }
+  report.seconds = bench.now() - begin;
+  return report;
+}

@@ -19,8 +19,8 @@ namespace fusec::tool {
 struct OptionSpec {
   llvm::StringRef name;
   /// What stands for the value in help. A shell completes one that ends in FILE
-  /// or DIR by files or folders. In brackets: it may be left out, and is not
-  /// the next argument.
+  /// or DIR by files or folders. All in brackets: it may be left out, and is
+  /// never the next argument.
   llvm::StringRef value;
   /// Lines of help.
   llvm::StringRef help;
@@ -30,7 +30,9 @@ struct OptionSpec {
   llvm::ArrayRef<llvm::StringRef> choices = {};
 
   bool needsValue() const { return !value.empty() && !mayOmitValue(); }
-  bool mayOmitValue() const { return value.starts_with("["); }
+  bool mayOmitValue() const {
+    return value.starts_with("[") && value.ends_with("]");
+  }
 };
 
 /// A command line that works where its files are, and what it is good for.

@@ -356,5 +356,5 @@ CommandSpec fusec::tool::benchCommand() {
       1,
       {},
       bench,
-      compileOptionRules()};
+      concat<Rule>({tuneRules(), compileOptionRules()})};
 }

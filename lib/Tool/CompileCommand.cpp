@@ -147,15 +147,12 @@ emit(Model &model, const driver::CompileOptions &options,
 /// Lets the options choose by the tuning record; with --tune searches on the
 /// GPU first.
 static llvm::Error chooseKernels(const Arguments &arguments, Model &model,
-                                 driver::CompileOptions &options, Emit what) {
+                                 driver::CompileOptions &options) {
   std::shared_ptr<runtime::DiskCache> cache = kernelCache(arguments);
   std::optional<Target> target;
   if (arguments.has("tune")) {
     if (llvm::Error error = checkLikeAndTune(arguments))
       return error;
-    if (what < Emit::Cuda || what == Emit::Llvm)
-      return toolError(ExitCode::Usage, "--tune is for text of kernels",
-                       "--emit=cuda, cu, ptx or cubin");
     auto opened = openTarget(name(TargetKind::Cuda), arguments.value("arch"),
                              cache, arguments.has("quiet"));
     if (!opened)
@@ -193,7 +190,7 @@ static llvm::Expected<ExitCode> compile(const Arguments &arguments) {
   llvm::Expected<Model> model = file->load(*bindings);
   if (!model)
     return model.takeError();
-  if (llvm::Error error = chooseKernels(arguments, *model, *options, what))
+  if (llvm::Error error = chooseKernels(arguments, *model, *options))
     return error;
   auto like = parseLike(arguments, *bindings, *options);
   if (!like)
@@ -257,6 +254,14 @@ CommandSpec fusec::tool::compileCommand() {
              {absent("emit", {"graph", "fused", "tile", "simt", "llvm"})},
              "kernels of another size are taken over as text",
              "--emit=cuda, cu, ptx or cubin"},
+            {{"tune"},
+             {absent("emit", {"graph", "fused", "tile", "simt", "llvm"})},
+             "what is found are texts of kernels",
+             "--emit=cuda, cu, ptx or cubin"},
+            {{"no-tuning-record"},
+             {absent("emit", {"graph", "fused", "llvm"})},
+             "choices are among GPU kernels",
+             "--emit=tile, simt, cuda, cu, ptx or cubin"},
             {{"row-block"},
              {absent("emit", {"graph", "llvm"})},
              "clusters of blocks are of GPU kernels",

@@ -117,5 +117,9 @@ CommandSpec fusec::tool::explainCommand() {
                       {absent("html", {"-"})},
                       "both want stdout",
                       "give a file for the page, as --html=plan.html"}},
+                    {{{"no-tuning-record"},
+                      {absent("plan-only")},
+                      "a plan for every machine looks at no record",
+                      "leave out one of them"}},
                     compileOptionRules()})};
 }

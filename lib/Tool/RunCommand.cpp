@@ -263,5 +263,6 @@ CommandSpec fusec::tool::runCommand() {
                       {absent("target", {"reference"})},
                       "the evaluator has no device time",
                       "--target=host, emulator or cuda has"}},
+                    tuneRules(),
                     compileOptionRules()})};
 }

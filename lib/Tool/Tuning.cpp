@@ -34,6 +34,13 @@ RecordOption fusec::tool::recordOption(const Arguments &arguments,
   return {std::make_shared<runtime::TuningRecord>(cache->directory()), ""};
 }
 
+std::vector<Rule> fusec::tool::tuneRules() {
+  return {{{"tune", "no-tuning-record"},
+           {absent("target", {"host", "reference"})},
+           "choices are among GPU kernels",
+           "--target=cuda or --target=emulator"}};
+}
+
 static std::string textOf(const tune::TuneProgress &progress) {
   std::string text;
   llvm::raw_string_ostream os(text);

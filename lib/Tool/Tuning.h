@@ -14,6 +14,9 @@ OptionSpec recordOptionSpec();
 /// --tune --no-tuning-record.
 std::vector<OptionSpec> tuneOptionSpecs();
 
+/// Where they act: on targets with GPU kernels.
+std::vector<Rule> tuneRules();
+
 /// The tuning record that `arguments` and the environment ask for, beside the
 /// compiled kernels of `cache`; null for none, and then why.
 struct RecordOption {

@@ -1,6 +1,7 @@
 //===- GemmConfigTest.cpp - choice of contraction tiles -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fusec/Target/CUDA/GemmConfig.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 using namespace fusec::cuda;
@@ -281,6 +282,60 @@ TEST(GemmConfig, MeetsTheConstraintsOfTheDeviceTemplate) {
               EXPECT_GE(c.tileK * c.elementBytes(), 64);
             }
           }
+}
+
+TEST(GemmConfig, RanksTheChoiceFirst) {
+  GemmOrders orders;
+  for (GemmKind kind : kKinds)
+    for (GemmSupply supply : kSupplies)
+      for (int64_t m : {1, 7, 16, 64, 100, 4096})
+        for (int64_t n : {64, 320, 4096})
+          for (const GemmOrders *few :
+               {(const GemmOrders *)nullptr, (const GemmOrders *)&orders}) {
+            std::vector<fusec::cuda::GemmRanked> ranked =
+                rankGemmConfigs(kind, m, n, 1024, 1, supply, {}, false, few);
+            ASSERT_FALSE(ranked.empty());
+            EXPECT_EQ(
+                ranked.front().config.name(),
+                chooseGemmConfig(kind, m, n, 1024, 1, supply, {}, false, few)
+                    .name());
+            for (size_t i = 0; i < ranked.size(); ++i) {
+              if (i) {
+                EXPECT_LE(ranked[i - 1].microseconds, ranked[i].microseconds);
+              }
+              for (size_t j = 0; j < i; ++j)
+                EXPECT_NE(ranked[i].config.name(), ranked[j].config.name())
+                    << "names tell them apart";
+              EXPECT_LE(ranked[i].config.sharedBytes(),
+                        GemmDevice().sharedPerBlock);
+              for (const GemmConfig &variant : variantsOf(ranked[i].config)) {
+                EXPECT_NE(variant.name(), ranked[i].config.name());
+                EXPECT_EQ(variant.sumOrder(), ranked[i].config.sumOrder());
+                EXPECT_LE(variant.sharedBytes(), GemmDevice().sharedPerBlock);
+                EXPECT_GE(variant.stages, 2);
+              }
+            }
+          }
+}
+
+TEST(GemmConfig, TellsWhoseSumsAreEqual) {
+  auto orders = [](GemmKind kind, int64_t m, GemmSupply supply) {
+    std::vector<std::string> texts;
+    GemmOrders few;
+    for (const auto &one :
+         rankGemmConfigs(kind, m, 512, 1024, 1, supply, {}, false, &few))
+      texts.push_back(one.config.sumOrder());
+    llvm::sort(texts);
+    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+    return texts;
+  };
+  EXPECT_EQ(orders(GemmKind::I8, 16, GemmSupply::Groups),
+            std::vector<std::string>{"exact"});
+  EXPECT_EQ(orders(GemmKind::F16, 512, GemmSupply::Boxes),
+            (std::vector<std::string>{"warp", "warpgroup"}));
+  EXPECT_GT(orders(GemmKind::F16, 16, GemmSupply::Computed).size(), 2u)
+      << "each shape for few rows divides k in its own way";
+  EXPECT_GT(orders(GemmKind::F32, 512, GemmSupply::Groups).size(), 2u);
 }
 
 } // namespace

@@ -61,8 +61,11 @@ std::string GemmConfig::sumOrder() const {
     return "exact";
   switch (loop) {
   case GemmLoop::Warp:
-    // One sum over ascending k, or one of each group of warps.
-    return warpsK == 1 ? "warp" : deviceType();
+    // One sum over ascending k, or one of each group of warps, which have their
+    // part of each step.
+    return warpsK == 1 ? "warp"
+                       : "warp, " + std::to_string(warpsK) + " parts of " +
+                             std::to_string(tileK);
   case GemmLoop::Warpgroup:
     if (ranks > 1)
       return deviceType();

@@ -132,6 +132,16 @@ typedef struct fusec_compile_options {
       fusion and compute_capability are those of the executable. Compile for
       the largest batch first. */
   const fusec_executable *like;
+  /** Greater than 0: first times, for at most so many seconds, the kernels that
+      each contraction could be computed by, on the device, and takes the
+      fastest whose results are those of the model's choice. What is found is
+      kept in the context's cache folder and told by the plan ("tuning" in
+      fusec_executable_plan_json); messages of level INFO say how far it is.
+      For CUDA and the emulator, with a device and without `like`. */
+  double tune_seconds;
+  /** Not 0: kernels are chosen by the model, also where the cache folder has
+      what a search found before. */
+  int32_t no_tuning_record;
 } fusec_compile_options;
 
 static inline fusec_compile_options fusec_compile_options_default(void) {

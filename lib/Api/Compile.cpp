@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Device.h"
+#include "Tuning.h"
 #include "fusec/Session/Explanation.h"
 #include "llvm/Support/Format.h"
 
@@ -20,6 +21,7 @@ struct Request {
   std::shared_ptr<const DeviceData> device;
   /// Whose decisions to take; null if none.
   const ExecutableData *like = nullptr;
+  TuningRequest tuning;
 };
 } // namespace
 
@@ -121,7 +123,11 @@ static fusec_error *readRequest(const GraphData &graph,
   request.compile.fuse = known.fusion == FUSEC_FUSION_ON;
   if (fusec_error *error = readDevice(graph, known, request))
     return error;
-  return readLike(known, request);
+  if (fusec_error *error = readLike(known, request))
+    return error;
+  return readTuning(known,
+                    request.device && hasKernels(request.kind) && !request.like,
+                    request.tuning);
 }
 
 /// What the kernels of the program are, by position.
@@ -144,12 +150,15 @@ describeKernels(const runtime::Program &program,
   return kernels;
 }
 
-static std::string planText(const session::Compiled &compiled,
-                            const TargetInfo &target) {
+static std::string
+planText(const session::Compiled &compiled, const TargetInfo &target,
+         const std::optional<tune::TuneReport> &tuned = std::nullopt) {
   llvm::json::Object object =
       session::toJson(session::explain(compiled, target));
   if (compiled.followed)
     object["like"] = session::toJson(*compiled.followed);
+  if (tuned)
+    object["tuning"] = tune::toJson(*tuned);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(object));
   return text;
@@ -196,16 +205,22 @@ compileProgram(const std::shared_ptr<const GraphData> &shared,
   session::Model model;
   mlir::ModuleOp original = *graph.model->module;
   model.module = original.clone();
+  driver::CompileOptions options = request.compile;
+  std::optional<tune::TuneReport> tuned;
+  if (hasKernels(request.kind) && !request.like)
+    if (fusec_error *error =
+            chooseKernels(*graph.settings, request.device.get(), original,
+                          request.tuning, options, tuned))
+      return error;
   auto compiled =
-      request.kind == TargetKind::Host
-          ? session::compileForHost(model, request.compile)
+      request.kind == TargetKind::Host ? session::compileForHost(model, options)
       : request.like
           ? session::compileModelLike(model, *request.like->decisions, {})
-          : session::compileModel(model, request.compile, {}, plan.get());
+          : session::compileModel(model, options, {}, plan.get());
   if (!compiled)
     return toError(compiled.takeError(), FUSEC_UNSUPPORTED);
   // Decisions speak of the context: they become text under its lock.
-  executable.plan = planText(*compiled, request.compile.target);
+  executable.plan = planText(*compiled, options.target, tuned);
   result = std::move(*compiled);
   result.compilation.decisions = {};
   return nullptr;

@@ -220,7 +220,7 @@ def _convert(result, inputs):
 
 def compile(graph, target="auto", *, device=None, ordinal=0,
             compute_capability=0, exact=False, fuse=True, compile_only=False,
-            like=None):
+            like=None, tune=0, tuning_record=True):
     """Compiles a bound graph and gives an Executable.
 
     target, ordinal: where to run (see Device), unless `device` is given.
@@ -230,6 +230,10 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     compile_only: make kernels without a device; the result cannot run.
     like: an Executable of the same graph in other sizes (another batch), whose
     plan and kernels are taken; exact, fuse and compute_capability are its.
+    tune: if greater than 0, the candidates of each contraction are timed on the
+    device first, for at most so many seconds, and what won is kept.
+    tuning_record: False takes the model's choices, also where a search found
+    something before.
     """
     for name, value, wanted in (("graph", graph, Graph),
                                 ("device", device, Device),
@@ -247,5 +251,7 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     options.fusion = int(not fuse)
     options.compile_only = int(compile_only)
     options.like = like._handle.pointer if like else None
+    options.tune_seconds = tune
+    options.no_tuning_record = int(not tuning_record)
     return Executable(c.make(c.lib.fusec_compile, c.lib.fusec_executable_free,
                              graph._handle.pointer, ct.byref(options)))

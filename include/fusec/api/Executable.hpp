@@ -109,6 +109,11 @@ struct CompileOptions {
   /// Not null: takes plan and kernels of this executable of the same graph in
   /// other sizes (another batch).
   const Executable *like = nullptr;
+  /// Greater than 0: times the candidates of each contraction on the device
+  /// first, for at most so many seconds, and keeps what won.
+  double tuneSeconds = 0;
+  /// False: the model chooses, also where a search found something before.
+  bool useTuningRecord = true;
 };
 
 /// One kernel; see fusec_kernel_info. Numbers are -1 where unknown.
@@ -233,6 +238,8 @@ inline Expected<Executable> compile(const Graph &graph,
   raw.fusion = options.fuse ? FUSEC_FUSION_ON : FUSEC_FUSION_OFF;
   raw.compile_only = options.compileOnly;
   raw.like = options.like ? options.like->get() : nullptr;
+  raw.tune_seconds = options.tuneSeconds;
+  raw.no_tuning_record = !options.useTuningRecord;
   fusec_executable *executable = nullptr;
   if (Error error{fusec_compile(graph.get(), &raw, &executable)})
     return error;

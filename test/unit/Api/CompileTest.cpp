@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ApiTestUtils.h"
+#include "fusec/fusec.hpp"
+
+#include <cmath>
 
 static fusec_error *compileWith(const Graph &graph,
                                 const fusec_compile_options &options) {
@@ -255,4 +258,53 @@ TEST(ApiCompile, MessagesGoToTheCallback) {
   EXPECT_EQ(messages[1].find("compiled 'graph' for host: 3 ops, 1 launches"),
             0u)
       << messages[1];
+}
+
+TEST(ApiCompile, TunesWhereThereAreKernels) {
+  Context context = makeContext();
+  Graph graph = makeAddRelu(context);
+  auto with = [&](auto change) {
+    fusec_compile_options options = fusec_compile_options_default();
+    options.target = FUSEC_TARGET_EMULATOR;
+    options.tune_seconds = 1;
+    change(options);
+    return compileWith(graph, options);
+  };
+  EXPECT_TRUE(ok(with([](auto &) {})));
+  for (double seconds : {-1.0, std::nan(""), HUGE_VAL})
+    EXPECT_TRUE(failsWith(with([&](auto &o) { o.tune_seconds = seconds; }),
+                          FUSEC_INVALID_ARGUMENT, "tune_seconds"));
+  EXPECT_TRUE(failsWith(with([](auto &o) { o.target = FUSEC_TARGET_HOST; }),
+                        FUSEC_INVALID_ARGUMENT, "tune_seconds"));
+  EXPECT_TRUE(failsWith(with([](auto &o) { o.compile_only = 1; }),
+                        FUSEC_INVALID_ARGUMENT, "tune_seconds"));
+}
+
+// What was found is told, and used; C++ says the same.
+TEST(ApiCompile, TellsWhatTuningFound) {
+  fusec::ContextOptions apart;
+  apart.cache = false;
+  auto own = fusec::Context::create(apart);
+  ASSERT_TRUE(bool(own));
+  auto b = fusec::GraphBuilder::create(*own);
+  ASSERT_TRUE(bool(b));
+  fusec::Value x = b->input("x", fusec::DType::F16, {16, 32});
+  fusec::Value w = b->input("w", fusec::DType::F16, {32, 64});
+  b->output("y", b->matmul(x, w));
+  auto product = b->finish();
+  ASSERT_TRUE(bool(product)) << product.error().message();
+  fusec::CompileOptions options;
+  options.target = fusec::Target::Emulator;
+  options.tuneSeconds = 60;
+  auto tuned = fusec::compile(*product, options);
+  ASSERT_TRUE(bool(tuned)) << tuned.error().message();
+  std::string plan = tuned->planJson();
+  EXPECT_NE(plan.find("\"tuning\":"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("tuned now: "), std::string::npos) << plan;
+  options.tuneSeconds = 0;
+  options.useTuningRecord = false;
+  auto model = fusec::compile(*product, options);
+  ASSERT_TRUE(bool(model)) << model.error().message();
+  EXPECT_NE(std::string(model->planJson()).find("no_tuning_record is set"),
+            std::string::npos);
 }

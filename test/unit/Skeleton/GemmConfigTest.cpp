@@ -331,8 +331,11 @@ TEST(GemmConfig, TellsWhoseSumsAreEqual) {
   };
   EXPECT_EQ(orders(GemmKind::I8, 16, GemmSupply::Groups),
             std::vector<std::string>{"exact"});
-  EXPECT_EQ(orders(GemmKind::F16, 512, GemmSupply::Boxes),
+  EXPECT_EQ(orders(GemmKind::F16, 512, GemmSupply::Groups),
             (std::vector<std::string>{"warp", "warpgroup"}));
+  EXPECT_EQ(orders(GemmKind::F16, 512, GemmSupply::Boxes),
+            (std::vector<std::string>{"warp", "warpgroup", "warpgroup, 2 parts",
+                                      "warpgroup, 4 parts"}));
   EXPECT_GT(orders(GemmKind::F16, 16, GemmSupply::Computed).size(), 2u)
       << "each shape for few rows divides k in its own way";
   EXPECT_GT(orders(GemmKind::F32, 512, GemmSupply::Groups).size(), 2u);

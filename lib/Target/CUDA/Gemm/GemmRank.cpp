@@ -67,9 +67,9 @@ std::string GemmConfig::sumOrder() const {
                        : "warp, " + std::to_string(warpsK) + " parts of " +
                              std::to_string(tileK);
   case GemmLoop::Warpgroup:
-    if (ranks > 1)
-      return deviceType();
-    return parts ? "warpgroup, promoted" : "warpgroup";
+    // As many parts of k, of the same whole steps, are added in their order.
+    return std::string("warpgroup") + (parts ? ", promoted" : "") +
+           (ranks > 1 ? ", " + std::to_string(ranks) + " parts" : "");
   case GemmLoop::Few:
     // Warps, clusters and the step at which a tile begins divide k.
     return deviceType();

@@ -139,6 +139,15 @@ def statistics(rows, columns):
     return g.out(mean, g.op("reduce sum", g.op("mul", d, d), attrs="[0]", to=column))
 
 
+def normalise(images, pixels, groups, each):
+    """Distances to the mean of groups of channels, the channels last."""
+    g = Graph()
+    full, row = tensor(images, pixels, groups, each, "f32"), tensor(images, groups, "f32")
+    x = g.argument(full)
+    mean = g.op("mul", g.op("reduce sum", x, attrs="[1, 3]", to=row), g.constant(str(1 / (pixels * each)), row))
+    return g.out(g.op("sub", x, g.op("broadcast", mean, attrs="[0, 2]", to=full)), mean)
+
+
 def reduce(kind, rows, columns, axis, type_):
     g = Graph()
     x = g.argument(tensor(rows, columns, type_))
@@ -285,7 +294,7 @@ def families():
         "scatter": ("naive", scatter()),
         "row-warp": ("row", softmax(33, 31, 1)),
         "row-block": ("row", softmax(5, 4099, 1)),
-        "row-looped": ("row, ticket", softmax(1, 1000003, 1)),
+        "row-shared-long": ("row, FUSEC_KERNEL_GRID", softmax(1, 1000003, 1)),
         "row-cluster": ("row, sts_cluster", softmax(3, 40961, 1)),
         "row-cluster-kept": ("row, FUSEC_SHARED_DYN_AT",
                              softmax(150, 40961, 1)),
@@ -294,6 +303,8 @@ def families():
         "row-half": ("row", softmax(16, 1024, 1, "f16")),
         "row-norm": ("row", layer_norm(37, 768)),
         "row-columns": ("row, FUSEC_KERNEL_GRID", norm_backward(1031, 4096)),
+        "row-shared-groups": ("row, FUSEC_KERNEL_GRID", normalise(2, 8192, 8, 10)),
+        "row-shared": ("row, FUSEC_KERNEL_GRID", normalise(1, 70001, 64, 1)),
         "row-statistics": ("row, FUSEC_KERNEL_CLUSTER", statistics(20011, 64)),
         "row-arg": ("row", arg_reduce(9, 1025)),
         "split-row": ("row, ticket", reduce("sum", 1, 200003, 1, "f32")),

@@ -106,6 +106,22 @@ class WithoutNumPy(unittest.TestCase):
                                         "kernels", "predicted_us", "siblings", "target"])
         self.assertEqual(plan["kernels"][0]["entry"], kernel.name)
 
+    def test_tuning_is_told(self):
+        builder = fusec.GraphBuilder()
+        x = builder.input("x", "f16", (16, 16))
+        builder.output("y", builder.matmul(x, x))
+        graph = builder.finish()
+        program = fusec.compile(graph, target="emulator", tune=0.001)
+        self.assertEqual(sorted(program.plan["tuning"]),
+                         ["kernels", "model_us", "seconds", "us"])
+        program = fusec.compile(graph, target="emulator", tuning_record=False)
+        choice = program.plan["kernels"][0]["choice"]
+        self.assertGreater(choice["candidates"], 1)
+        self.assertIn("no_tuning_record is set", choice["why"])
+        for target, seconds in (("host", 1), ("emulator", -1)):
+            with self.assertRaisesRegex(fusec.InvalidArgument, "tune_seconds"):
+                fusec.compile(graph, target=target, tune=seconds)
+
     def test_what_is_no_array_is_refused(self):
         program = fusec.compile(fusec.Graph.from_mlir(RELU), target="host")
         with self.assertRaisesRegex(TypeError, "__dlpack__"):

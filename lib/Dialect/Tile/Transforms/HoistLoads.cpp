@@ -37,8 +37,10 @@ struct HoistLoadsPass : fusec::tile::impl::HoistLoadsPassBase<HoistLoadsPass> {
   }
 
   void hoist(scf::ForOp loop) {
-    int64_t registers = 0;
+    int64_t registers = 0, hoistedRegisters = 0;
     UniformTiles uniform;
+    // Equal loads become one: CSE had them apart where stores lie between.
+    llvm::SmallDenseSet<std::tuple<Value, Value, Value>> hoisted;
     moveLoopInvariantCode(
         loop.getLoopRegions(),
         [&](Value value, Region *region) {
@@ -50,14 +52,28 @@ struct HoistLoadsPass : fusec::tile::impl::HoistLoadsPassBase<HoistLoadsPass> {
             return isPure(op) && op->getNumRegions() == 0;
           if (!isReadOnly(load.getBuffer()))
             return false;
-          int64_t needed =
+          auto key =
+              std::make_tuple(Value(load.getBuffer()), Value(load.getOffsets()),
+                              Value(load.getMask()));
+          if (hoisted.contains(key))
+            return true;
+          bool isUniform =
               uniform.contains(load.getOffsets()) &&
-                      (!load.getMask() || uniform.contains(load.getMask()))
-                  ? 1
-                  : getLayout(load.getType()).getRegisterCount();
-          if (registers + needed > kMaxRegisters)
+              (!load.getMask() || uniform.contains(load.getMask()));
+          int64_t needed =
+              isUniform ? 1 : getLayout(load.getType()).getRegisterCount();
+          bool stays = llvm::any_of(op->getOperands(), [&](Value operand) {
+            return loop->isAncestor(operand.getParentBlock()->getParentOp());
+          });
+          // Tiles that stay take registers in the loop, too; scalars take few.
+          if ((isUniform ? hoistedRegisters : registers) + needed >
+              kMaxRegisters)
             return false;
           registers += needed;
+          hoistedRegisters += stays ? 0 : needed;
+          if (stays)
+            return true;
+          hoisted.insert(key);
           return true;
         },
         [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });

@@ -24,13 +24,17 @@ static constexpr int64_t kMaxTaps = 96;
 static constexpr int64_t kIterationTaps = 128;
 // Registers of a thread for rows and weights.
 static constexpr int64_t kMaxRegisters = 150;
+// Columns of a thread whose lanes run along channels, without margins, and its
+// registers for rows, rows to come and weights.
+static constexpr int64_t kMaxColumns = 8, kMaxWideRegisters = 180;
 
 namespace {
 
 class MarchAnalysis {
 public:
   explicit MarchAnalysis(const RegionForm &form) : form(form) {}
-  std::optional<MarchForm> run();
+  /// `channelsLast`: lanes along the last axis, windows along those before it.
+  std::optional<MarchForm> run(bool channelsLast);
 
 private:
   bool addWindows();
@@ -40,7 +44,9 @@ private:
   bool addInput(Value argument, ArrayRef<TileExtent> box);
   bool slides(AffineExpr expr, ArrayRef<TileExtent> loops) const;
   bool setFrame(MarchedValue &value) const;
+  bool setAxes(bool channelsLast);
   bool chooseVector();
+  bool chooseColumns();
   void chooseHeight();
   void measureWindows();
   int64_t registers(int64_t vector) const;
@@ -252,13 +258,36 @@ bool MarchAnalysis::chooseVector() {
   return best > 0.3;
 }
 
+/// The most columns a thread that fit in registers: of channels-last images it
+/// holds all of its strip's, and margins cost loads alone.
+bool MarchAnalysis::chooseColumns() {
+  for (const MarchedValue &value : march.values) {
+    march.leftMargin = std::max(march.leftMargin, -value.firstColumn);
+    march.rightMargin = std::max(march.rightMargin, value.lastColumn);
+  }
+  int64_t margins = march.leftMargin + march.rightMargin;
+  int64_t width = form.parallel[march.column];
+  for (int64_t most = kMaxColumns; most >= 1; most /= 2) {
+    // Equal strips instead of a small last one.
+    int64_t columns = llvm::divideCeil(width, llvm::divideCeil(width, most));
+    march.vector = columns + margins;
+    for (march.unroll = 4; march.unroll >= 2; march.unroll /= 2)
+      // Rows that are loaded ahead take registers, too, with their margins.
+      if (registers(columns) + march.unroll * march.vector <= kMaxWideRegisters)
+        return true;
+  }
+  return false;
+}
+
 /// The height with the fewest rows that a multiprocessor walks one after the
 /// other, those that fill the registers included; half a wave is lost at the
 /// end.
 void MarchAnalysis::chooseHeight() {
   int64_t others = 1, rows = form.parallel[march.row];
   for (auto [dim, size] : llvm::enumerate(form.parallel))
-    if (dim != march.row && dim != march.column)
+    if (dim == march.lane)
+      others *= llvm::divideCeil(size, 32);
+    else if (dim != march.row && dim != march.column)
       others *= size;
   int64_t strips =
       llvm::divideCeil(form.parallel[march.column], march.usefulColumns());
@@ -295,19 +324,31 @@ bool MarchAnalysis::addWindows() {
   return true;
 }
 
-std::optional<MarchForm> MarchAnalysis::run() {
-  unsigned rank = form.parallel.size();
-  if (form.kind != KernelKind::Stencil || rank < 2)
-    return std::nullopt;
-  march.row = rank - 2;
-  march.column = rank - 1;
-  if (form.parallel[march.row] < 8 || form.parallel[march.column] < 24)
+/// Chooses the axes; false if they are too short.
+bool MarchAnalysis::setAxes(bool channelsLast) {
+  unsigned rank = form.parallel.size(), lanes = channelsLast;
+  if (rank < 2 + lanes)
+    return false;
+  march.row = rank - 2 - lanes;
+  march.column = rank - 1 - lanes;
+  if (!channelsLast)
+    return form.parallel[march.row] >= 8 && form.parallel[march.column] >= 24;
+  march.lane = rank - 1;
+  int64_t channels = form.parallel[*march.lane];
+  return form.parallel[march.row] >= 4 && form.parallel[march.column] >= 2 &&
+         channels * 2 > int64_t(llvm::alignTo(uint64_t(channels), 32));
+}
+
+std::optional<MarchForm> MarchAnalysis::run(bool channelsLast) {
+  if (form.kind != KernelKind::Stencil || !setAxes(channelsLast))
     return std::nullopt;
   if (form.stages.empty() ? !addShifted() : !addWindows())
     return std::nullopt;
-  if (march.values.empty() || taps > kMaxTaps || !chooseVector())
+  if (march.values.empty() || taps > kMaxTaps ||
+      !(channelsLast ? chooseColumns() : chooseVector()))
     return std::nullopt;
-  march.unroll = taps * 8 <= kIterationTaps ? 8 : 4;
+  if (!channelsLast)
+    march.unroll = taps * 8 <= kIterationTaps ? 8 : 4;
   for (const MarchedValue &value : march.values)
     march.warmUp = std::max(march.warmUp, value.lastRow - value.firstRow);
   chooseHeight();
@@ -315,7 +356,9 @@ std::optional<MarchForm> MarchAnalysis::run() {
 }
 
 std::optional<MarchForm> analysis::analyzeMarch(const RegionForm &form) {
-  return MarchAnalysis(form).run();
+  if (auto march = MarchAnalysis(form).run(/*channelsLast=*/false))
+    return march;
+  return MarchAnalysis(form).run(/*channelsLast=*/true);
 }
 
 MarchForm analysis::withWidths(MarchForm march, const MarchForm &pattern) {

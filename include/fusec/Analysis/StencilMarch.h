@@ -7,7 +7,9 @@
 // shared memory, no barriers, and rows are computed once a strip.
 //
 // It fits windows with unit stride that slide along the last two axes only, and
-// windows that are spelt with slices of padded values.
+// windows that are spelt with slices of padded values. Where windows slide
+// along the two axes before the last (images with channels last), lanes run
+// along the channels and a thread holds all columns of its strip.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_ANALYSIS_STENCILMARCH_H
 #define FUSEC_ANALYSIS_STENCILMARCH_H
@@ -33,9 +35,11 @@ struct MarchedValue {
 struct MarchForm {
   /// The spine dims that rows and columns are.
   unsigned row = 0, column = 0;
+  /// The spine dim that lanes run along, if it is not `column`.
+  std::optional<unsigned> lane;
   /// Producers first.
   llvm::SmallVector<MarchedValue> values;
-  /// Neighbouring columns that a lane holds.
+  /// Neighbouring columns that a lane holds; with `lane` all of the strip's.
   int64_t vector = 4;
   /// Rows that one iteration makes.
   int64_t unroll = 4;
@@ -44,11 +48,11 @@ struct MarchForm {
   /// Output rows of a strip: a multiple of `unroll` less `warmUp`.
   int64_t height = 0;
   /// Columns at either side of a strip that serve its inner columns only;
-  /// multiples of `vector`.
+  /// multiples of `vector` without `lane`.
   int64_t leftMargin = 0, rightMargin = 0;
 
-  /// Columns of a warp, and those of them that are stored.
-  int64_t columns() const { return 32 * vector; }
+  /// Columns of a strip, and those of them that are stored.
+  int64_t columns() const { return lane ? vector : 32 * vector; }
   int64_t usefulColumns() const { return columns() - leftMargin - rightMargin; }
   /// Points computed over points stored: margins and rows before the first.
   double repeated() const {

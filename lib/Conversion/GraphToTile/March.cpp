@@ -14,7 +14,8 @@
 // Where windows read padding, the newest row gets the padding's value once, so
 // that reads need no masks. Neighbouring columns come by shuffles; columns at
 // the ends of a strip, whose neighbours the warp does not hold, are margins:
-// the next strip computes them again.
+// the next strip computes them again. Where lanes run along channels, a thread
+// holds all columns of its strip and has its neighbours in its own registers.
 //===----------------------------------------------------------------------===//
 #include "MarchSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,14 +56,33 @@ MarchSchedule::countsFor(SmallVector<int64_t> sizes) const {
   sizes[march.row] = llvm::divideCeil(sizes[march.row], march.height);
   sizes[march.column] =
       llvm::divideCeil(sizes[march.column], march.usefulColumns());
+  if (march.lane)
+    sizes[*march.lane] = llvm::divideCeil(sizes[*march.lane], 32);
   return sizes;
 }
 
-/// The first column of each lane, counted from the strip's.
+/// Warps by columns, by lanes along the channels if those are last.
+RankedTensorType MarchSchedule::carrierOf() {
+  MLIRContext *context = kb.builder.getContext();
+  Digit columns{march.vector, 1, 1}, warps{kWarps, 1, 0};
+  if (march.lane)
+    return kb.carrierType(
+        {kWarps, march.columns(), 32},
+        tile::LayoutAttr::get(context, {columns}, {Digit{32, 1, 2}}, {warps}));
+  return kb.carrierType({kWarps, march.columns()},
+                        tile::LayoutAttr::get(context, {columns},
+                                              {Digit{32, march.vector, 1}},
+                                              {warps}));
+}
+
+/// The column, counted from the strip's first, by which a thread's columns are
+/// tested: the first of each lane, or each of its own.
 Value MarchSchedule::laneColumnOf() {
   graph::ElementBuilder eb = elements();
-  auto iota = tile::IotaOp::create(
+  Value iota = tile::IotaOp::create(
       kb.builder, kb.loc, eb.type(kb.builder.getIndexType()), /*axis=*/1);
+  if (march.lane)
+    return iota;
   Value lane = eb.make<arith::DivUIOp>(iota, eb.index(march.vector));
   return eb.mulIndex(lane, march.vector);
 }
@@ -70,7 +90,8 @@ Value MarchSchedule::laneColumnOf() {
 /// Whether the columns exist in a value of `width` columns. A lane's columns
 /// all do or all do not where the width allows it: one test for all of them.
 Value MarchSchedule::isColumnOf(int64_t width) {
-  return elements().inRange(width % march.vector ? columns : laneColumn, width);
+  bool isEach = march.lane || width % march.vector;
+  return elements().inRange(isEach ? columns : laneColumn, width);
 }
 
 /// Work out which strip this warp has, and its index tiles.
@@ -80,10 +101,7 @@ void MarchSchedule::setFrame() {
   int64_t counted = KernelBuilder::product(countsFor(kb.counted.parallel));
   kb.begin(32 * kWarps, {int64_t(llvm::divideCeil(counted, kWarps)), 1, 1},
            {counted});
-  auto layout = tile::LayoutAttr::get(
-      kb.builder.getContext(), {Digit{march.vector, 1, 1}},
-      {Digit{32, march.vector, 1}}, {Digit{kWarps, 1, 0}});
-  carrier = kb.carrierType({kWarps, march.columns()}, layout);
+  carrier = carrierOf();
   kb.emitter.setCarrier(carrier);
   graph::ElementBuilder eb = elements();
   Value strip = kb.axisTile(carrier, 0, kb.mulIndex(kb.blockId(0), kWarps));
@@ -99,21 +117,41 @@ void MarchSchedule::setFrame() {
   stripRow = eb.mulIndex(spine[march.row], march.height);
   stripEnd = eb.make<arith::MinSIOp>(eb.addIndex(stripRow, march.height),
                                      eb.index(rows));
-  Value first = eb.mulIndex(spine[march.column], march.usefulColumns());
-  Value end = eb.addIndex(first, march.usefulColumns());
-  Value start = eb.addIndex(first, -march.leftMargin);
+  Value start =
+      eb.addIndex(eb.mulIndex(spine[march.column], march.usefulColumns()),
+                  -march.leftMargin);
+  Value own = laneColumnOf();
   columns = eb.addIndex(start, kb.axisTile(carrier, 1, kb.index(0)));
-  laneColumn = eb.addIndex(start, laneColumnOf());
+  laneColumn = eb.addIndex(start, own);
   for (Value at : {columns, laneColumn})
     kb.emitter.setBounds(
         at, {-march.leftMargin, width + march.columns() + march.leftMargin});
-  auto compare = [&](arith::CmpIPredicate predicate, Value bound) {
-    return eb.make<arith::CmpIOp>(predicate, laneColumn, bound);
-  };
-  isStored =
-      eb.logicalAnd(eb.logicalAnd(exists, isColumnOf(width)),
-                    eb.logicalAnd(compare(arith::CmpIPredicate::sge, first),
-                                  compare(arith::CmpIPredicate::slt, end)));
+  // Constants for each register of a thread that holds its strip's columns, so
+  // that what only margins need is not computed.
+  Value isUseful =
+      eb.inRange(eb.addIndex(own, -march.leftMargin), march.usefulColumns());
+  if (march.lane)
+    exists = eb.logicalAnd(exists, setLanes());
+  isStored = eb.logicalAnd(eb.logicalAnd(exists, isColumnOf(width)), isUseful);
+}
+
+/// Gives the spine its index along the lanes; whether it exists. Lanes beyond
+/// the axis do its last index once more, so that all they read exists.
+Value MarchSchedule::setLanes() {
+  graph::ElementBuilder eb = elements();
+  int64_t size = form.parallel[*march.lane];
+  Value &at = spine[*march.lane];
+  Value lane =
+      eb.addIndex(eb.mulIndex(at, 32), kb.axisTile(carrier, 2, kb.index(0)));
+  kb.emitter.setBounds(lane,
+                       {0, int64_t(llvm::alignTo(uint64_t(size), 32)) - 1});
+  if (size % 32 == 0) {
+    at = lane;
+    return eb.inRange(lane, size);
+  }
+  at = eb.make<arith::MinUIOp>(lane, eb.index(size - 1));
+  kb.emitter.setBounds(at, {0, size - 1});
+  return eb.inRange(lane, size);
 }
 
 /// A value that starts as `init` and is `next()`, made at the end of an

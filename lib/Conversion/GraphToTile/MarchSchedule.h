@@ -47,6 +47,8 @@ private:
   /// Strips along each axis for a spine of `sizes`.
   llvm::SmallVector<int64_t> countsFor(llvm::SmallVector<int64_t> sizes) const;
   void setFrame();
+  mlir::RankedTensorType carrierOf();
+  mlir::Value setLanes();
   mlir::Value laneColumnOf();
   mlir::Value isColumnOf(int64_t width);
   void emitLoop();
@@ -85,7 +87,7 @@ private:
   mlir::RankedTensorType carrier;
   llvm::SmallVector<Ring, 4> rings;
   /// Index tiles: of every spine dim but row and column; the strip's first row
-  /// and the one after its last; the columns, the first one of each lane; the
+  /// and the one after its last; the columns, those that tests look at; the
   /// first row of the iteration.
   llvm::SmallVector<mlir::Value> spine;
   mlir::Value stripRow, stripEnd, columns, laneColumn, baseRow;

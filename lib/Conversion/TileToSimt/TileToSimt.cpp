@@ -14,6 +14,7 @@
 #include "Places.h"
 #include "ShareWindows.h"
 #include "ThreadCode.h"
+#include "fusec/Dialect/Tile/IR/Shift.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -231,6 +232,8 @@ void KernelLowering::lowerShift(tile::ShiftOp shift) {
     // Along the axis: element `at` of the run, `lanes` lanes further.
     int64_t moved = reg % run + int64_t(shift.getBy());
     int64_t lanes = llvm::divideFloorSigned(moved, run);
+    if (lanes && !tile::crossesLanes(shift)) // unspecified
+      lanes = 0, moved = reg % run;
     Value source = code.constant(loc, reg - reg % run + moved - lanes * run);
     Value value = code.element(shift.getOperand(), source);
     if (lanes)

@@ -24,3 +24,12 @@ func.func @half_warp(%x: tensor<64xf32, #l>) {
   %y = tile.shift %x by 1 axis 0 : tensor<64xf32, #l>
   return
 }
+
+// -----
+
+#l = #tile.layout<reg = [14:1:0], lane = [32:1:1], warp = []>
+func.func @registers(%x: tensor<14x32xf32, #l>) {
+  // expected-error @+1 {{expected a distance below 14 along an axis of registers, found 14}}
+  %y = tile.shift %x by 14 axis 0 : tensor<14x32xf32, #l>
+  return
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Common/KernelAssembly.h"
+#include "fusec/Dialect/Tile/IR/Shift.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -141,6 +142,13 @@ int64_t ShiftOp::getRun() {
   return isRun ? digits.front().size : 1;
 }
 
+bool fusec::tile::crossesLanes(ShiftOp shift) {
+  ArrayRef<Digit> lanes = getLayout(shift.getType()).getLane();
+  return llvm::any_of(lanes, [&](const Digit &digit) {
+    return digit.axis == int64_t(shift.getAxis()) && digit.stride;
+  });
+}
+
 LogicalResult ShiftOp::verify() {
   LayoutAttr layout = getLayout(getType());
   int64_t run = getRun(), axis = getAxis(), by = getBy();
@@ -150,6 +158,12 @@ LogicalResult ShiftOp::verify() {
   if (llvm::any_of(layout.getReg().drop_front(run > 1 ? 1 : 0), movesAlong))
     return emitOpError("expected one register digit along the axis");
   ArrayRef<Digit> lanes = layout.getLane();
+  if (!crossesLanes(*this)) {
+    if (llvm::any_of(layout.getWarp(), movesAlong) || std::abs(by) >= run)
+      return emitOpError() << "expected a distance below " << run
+                           << " along an axis of registers, found " << by;
+    return success();
+  }
   if (lanes.size() != 1 || lanes.front() != Digit{32, run, axis})
     return emitOpError() << "expected the lane digit 32:" << run << ":" << axis;
   if (std::abs(by) >= 32 * run)

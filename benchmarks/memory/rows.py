@@ -72,14 +72,8 @@ def argmax(m, n):
 
 def top_k(m, n, count):
     def graph(b, x):
-        column = b.iota("i64", (m, n), 1)
-        values, indices = [], []
-        for k in range(count):
-            values.append(b.reduce("max", x, 1, True))
-            indices.append(b.reshape(b.arg_reduce("max", x, 1), (m, 1)))
-            if k + 1 < count:
-                x = b.select(b.eq(column, indices[-1]), float("-inf"), x)
-        return {"values": b.concat(values, 1), "indices": b.concat(indices, 1)}
+        values, indices = b.top_k(x, count, 1)
+        return {"values": values, "indices": indices}
 
     def formula(F, x):
         return F.top_k(x, count)

@@ -268,6 +268,12 @@ FUSEC_API fusec_value fusec_builder_arg_reduce(fusec_builder *,
                                                fusec_reduction kind,
                                                fusec_value x, int32_t dimension,
                                                int select_last);
+/** The `k` (1 to 64) greatest elements along a dimension, greatest first, or the
+    least if `kind` is REDUCE_MIN: results[0] are their values, results[1] their
+    indices (i64). Of equal ones the first index comes first; NaN before all. */
+FUSEC_API void fusec_builder_top_k(fusec_builder *, fusec_reduction kind,
+                                   fusec_value x, int32_t k, int32_t dimension,
+                                   fusec_value results[2]);
 /** SUM, PROD, REDUCE_MAX or REDUCE_MIN of the elements up to and including each
     (`exclusive`: without it), from the end if `reverse`. */
 FUSEC_API fusec_value fusec_builder_cumulative(fusec_builder *,

@@ -27,6 +27,10 @@ static constexpr int64_t kMaxThreads = 1024;
 static constexpr int64_t kMaxVector = 8;
 // Rows of fewer vectors are mostly ends.
 static constexpr int64_t kLeastVectors = 4;
+// Warps of a multiprocessor that fill it. A warp that keeps a sorted list of a
+// row inserts the fewer the longer its part is, so that rows take one each
+// while there are enough.
+static constexpr int64_t kFullWarps = 32;
 // Of a row that is walked in chunks: each is an accumulator, too.
 static constexpr int64_t kChunkElements = 16;
 
@@ -345,6 +349,13 @@ private:
                              : sizeof(int64_t));
     return result;
   }
+  /// A list for each warp is all that is kept of a row that is walked once.
+  bool isSelected() const {
+    return countPasses(form, false) == 1 &&
+           llvm::any_of(form.stages, [](const RegionStage &stage) {
+             return cast<graph::ReductionOpInterface>(stage.op).getSelected();
+           });
+  }
   /// Few blocks without a split.
   bool isStarved(const RowTiling &tiling) const {
     return tiling.blocks(rows) < 2 * int64_t(target.multiprocessors);
@@ -396,18 +407,22 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams) {
       int64_t span = vector * 32 * warps;
       return llvm::divideCeil(columns, uint64_t(span)) * span;
     };
-    while (result.columnWarps * 32 < (threads ? threads : kMaxThreads) &&
-           columns > result.columnWarps * 32 * wanted &&
-           (columns > result.columnWarps * 32 * kMaxElements ||
-            padded(result.columnWarps * 2) == padded(result.columnWarps)))
+    while (
+        result.columnWarps * 32 < (threads ? threads : kMaxThreads) &&
+        columns > result.columnWarps * 32 * wanted &&
+        !(isSelected() && rows * result.columnWarps >=
+                              kFullWarps * int64_t(target.multiprocessors)) &&
+        (columns > result.columnWarps * 32 * kMaxElements ||
+         padded(result.columnWarps * 2) == padded(result.columnWarps)))
       result.columnWarps *= 2;
   }
   int64_t span = vector * result.lanes * result.columnWarps;
   result.repeats = std::min(llvm::divideCeil(columns, uint64_t(span)),
                             uint64_t(std::max<int64_t>(1, most / vector)));
   if (!streams && columns > span * result.repeats)
-    result.repeats = repeatsOfChunk(llvm::divideCeil(columns, uint64_t(span)),
-                                    kChunkElements / vector);
+    result.repeats =
+        repeatsOfChunk(llvm::divideCeil(columns, uint64_t(span)),
+                       (isSelected() ? kMaxElements : kChunkElements) / vector);
   // Short rows: several warps a block, while blocks still fill the machine.
   while (result.columnWarps * result.rowWarps * 2 <= 8 &&
          rows / (rowsPerWarp * result.rowWarps * 2) >=

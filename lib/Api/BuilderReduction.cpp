@@ -109,6 +109,49 @@ fusec_value fusec_builder_arg_reduce(fusec_builder *builder,
   });
 }
 
+void fusec_builder_top_k(fusec_builder *builder, fusec_reduction kind,
+                         fusec_value x, int32_t k, int32_t dimension,
+                         fusec_value results[2]) {
+  using Values = llvm::SmallVector<Value>;
+  buildSteps(builder, "top_k", results, 2, [&](GraphMaker &b) -> Values {
+    Value operand = b.use(x);
+    int64_t dim;
+    if (!operand || !checkKind(b, kind) ||
+        !b.readDim(dimension, b.shapeOf(operand).size(), dim))
+      return {};
+    if (k < 1) {
+      b.fail("expected k from 1 on, found " + llvm::Twine(k));
+      return {};
+    }
+    auto type = b.tensor(DType::I64, dropDims(b.shapeOf(operand), dim, false));
+    Values places =
+        b.makeLoop("graph.top_k", operand, llvm::SmallVector<Type>(k, type),
+                   {kindAttribute(b, kind), b.integer("dimension", dim)}, {});
+    Dims kept(b.shapeOf(operand)), all = kept;
+    kept[dim] = 1;
+    all[dim] = k;
+    Values found;
+    for (Value &place : places) {
+      if (!(place = b.reshape(place, kept)))
+        return {};
+      found.push_back(b.make("graph.gather_elements", {operand, place},
+                             b.tensor(b.dtypeOf(operand), kept),
+                             b.integer("axis", dim)));
+      if (!found.back())
+        return {};
+    }
+    if (places.empty())
+      return {};
+    auto join = [&](Values &pieces) {
+      return b.make("graph.concat", pieces,
+                    b.tensor(b.dtypeOf(pieces.front()), all),
+                    b.integer("axis", dim));
+    };
+    Value values = join(found);
+    return {values, values ? join(places) : Value()};
+  });
+}
+
 fusec_value fusec_builder_cumulative(fusec_builder *builder,
                                      fusec_reduction kind, fusec_value x,
                                      int32_t dimension, int exclusive,

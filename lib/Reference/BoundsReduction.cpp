@@ -542,6 +542,47 @@ static Results argReduceRule(Operation *op, Operands operands,
   return single(std::move(*box));
 }
 
+/// A place is known where every other element is certainly before or behind.
+static Results topKRule(Operation *op, Operands operands, BoxContext &context) {
+  auto top = cast<graph::TopKOp>(op);
+  auto middles = context.runKernel(op, {&operands[0]->middle});
+  if (!middles)
+    return middles.takeError();
+  const Box &x = *operands[0];
+  Rows rows(x.middle.shape, top.getDimension());
+  if (Error error = context.charge(
+          Context::steps({rows.count, rows.length, int64_t(middles->size())})))
+    return std::move(error);
+  auto apart = [&](Interval a, Interval b) {
+    return a.high < b.low || b.high < a.low;
+  };
+  auto isPoint = [&](int64_t p) {
+    return !x.isUnknown(p) &&
+           (!x.middle.isReal() || x.at(p).isPoint() || x.at(p).isNan());
+  };
+  std::vector<Box> boxes;
+  for (Tensor &middle : *middles) {
+    Box box;
+    box.middle = std::move(middle);
+    if (!x.isExact())
+      box.spread();
+    for (int64_t row = 0; row < rows.count && !x.isExact(); ++row) {
+      int64_t at = rows.place(row, box.middle.whole[row]);
+      bool known = true;
+      for (int64_t j = 0; j < rows.length && known; ++j) {
+        int64_t p = rows.place(row, j);
+        if (p != at && !(isPoint(p) && isPoint(at)))
+          known = x.middle.isReal() && !x.isUnknown(p) && !x.isUnknown(at) &&
+                  apart(x.at(p), x.at(at));
+      }
+      if (!known)
+        box.setUnknown(row);
+    }
+    boxes.push_back(std::move(box));
+  }
+  return boxes;
+}
+
 static Results cumulativeRule(Operation *op, Operands operands,
                               BoxContext &context) {
   auto cumulative = cast<graph::CumulativeOp>(op);
@@ -587,5 +628,6 @@ void reference::registerReductionBounds(BoundRegistry &registry) {
   registry.add<graph::ContractOp>(productRule<graph::ContractOp>);
   registry.add<graph::ConvolutionOp>(productRule<graph::ConvolutionOp>);
   registry.add<graph::ArgReduceOp>(argReduceRule);
+  registry.add<graph::TopKOp>(topKRule);
   registry.add<graph::CumulativeOp>(cumulativeRule);
 }

@@ -97,6 +97,50 @@ static Results argReduceKernel(Operation *op, Operands operands,
   return single(std::move(*result));
 }
 
+/// The places of one row after another, sorted, and the first of each stored.
+static Results topKKernel(Operation *op, Operands operands, Context &context) {
+  auto top = cast<graph::TopKOp>(op);
+  const Tensor &x = *operands[0];
+  int64_t axis = top.getDimension(), count = op->getNumResults();
+  SmallVector<int64_t> shape(x.shape);
+  shape.erase(shape.begin() + axis);
+  std::vector<Tensor> results;
+  for (OpResult value : op->getResults()) {
+    Expected<Tensor> result = context.create(value, shape);
+    if (!result)
+      return result.takeError();
+    results.push_back(std::move(*result));
+  }
+  AxisView view(x.shape, axis);
+  int64_t rows = results.front().elements();
+  if (rows && view.size < count)
+    return llvm::createStringError("the dimension has " + Twine(view.size) +
+                                   " elements, expected at least " +
+                                   Twine(count));
+  bool isMax = top.getKind() == graph::ReduceKind::max;
+  std::vector<int64_t> order(view.size);
+  auto sortRows = [&](const auto &source) {
+    for (int64_t k = 0; k < rows; ++k) {
+      int64_t start = k / view.inner * view.size * view.inner + k % view.inner;
+      auto at = [&](int64_t j) { return source[start + j * view.inner]; };
+      std::iota(order.begin(), order.end(), 0);
+      std::partial_sort(order.begin(), order.begin() + count, order.end(),
+                        [&](int64_t a, int64_t b) {
+                          if (beats(isMax, x.dtype, at(a), at(b)))
+                            return true;
+                          return !beats(isMax, x.dtype, at(b), at(a)) && a < b;
+                        });
+      for (int64_t j = 0; j < count; ++j)
+        results[j].whole[k] = order[j];
+    }
+  };
+  if (x.isReal())
+    sortRows(x.real);
+  else
+    sortRows(x.whole);
+  return results;
+}
+
 /// A running value of a narrower type than f64, or infinity where f32 has no
 /// such number: sums that overflow do not come back.
 static double keepOverflow(double value, DType dtype) {
@@ -188,6 +232,7 @@ static Results windowReduceKernel(Operation *op, Operands operands,
 void reference::registerReductionKernels(Registry &registry) {
   registry.add<graph::ReduceOp>(reduceKernel);
   registry.add<graph::ArgReduceOp>(argReduceKernel);
+  registry.add<graph::TopKOp>(topKKernel);
   registry.add<graph::CumulativeOp>(cumulativeKernel);
   registry.add<graph::WindowReduceOp>(windowReduceKernel);
 }

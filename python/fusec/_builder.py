@@ -284,6 +284,15 @@ class GraphBuilder:
         return self._call("arg_reduce", _code(_REDUCE, kind, "reduction"), x,
                           dimension, int(select_last))
 
+    def top_k(self, x, k, dimension, largest=True):
+        """The k greatest (or least) elements along a dimension, in order, and
+        their indices (i64)."""
+        results = (ct.c_uint32 * 2)()
+        c.lib.fusec_builder_top_k(
+            self._handle.pointer, _REDUCE["max" if largest else "min"],
+            *self._values([x]), k, dimension, results)
+        return tuple(Value(self, number) for number in results)
+
     def cumulative(self, kind, x, dimension, exclusive=False, reverse=False):
         """"sum", "prod", "max" or "min" of the elements so far."""
         return self._call("cumulative", _code(_REDUCE, kind, "reduction"), x,

@@ -251,6 +251,7 @@ def _declare():
         "executable_plan_json": (cp, [p]),
         "builder_set_scope": (None, [p, cp]),
         "builder_output": (None, [p, cp, u32]),
+        "builder_top_k": (None, [p, i32, u32, i32, i32, ct.POINTER(u32)]),
         "builder_while": (None, [p, ct.POINTER(u32), size, ct.c_int64,
                                  LOOP_BODY, LOOP_BODY, p, ct.POINTER(u32)]),
         "builder_scan": (None, [p, ct.POINTER(u32), size, ct.POINTER(u32), size,

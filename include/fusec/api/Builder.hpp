@@ -292,6 +292,13 @@ public:
                                           static_cast<fusec_reduction>(kind),
                                           x.id, dimension, selectLast));
   }
+  /// The `k` greatest elements (Max) or the least (Min) and their indices.
+  std::pair<Value, Value> topK(Reduction kind, Value x, int k, int dimension) {
+    fusec_value results[2] = {};
+    fusec_builder_top_k(get(), static_cast<fusec_reduction>(kind), x.id, k,
+                        dimension, results);
+    return {value(results[0]), value(results[1])};
+  }
   Value cumulative(Reduction kind, Value x, int dimension,
                    bool exclusive = false, bool reverse = false) {
     return value(fusec_builder_cumulative(get(),

@@ -22,6 +22,7 @@
 //    between vectors of memory apart.
 //  * meeting (RowMeeting.cpp): as split, but all blocks wait for each other,
 //    and then store what is needed for each element.
+//  * with sorted lists as states (RowSelect.cpp): in each of these forms.
 //  * with column sums (RowColumns.cpp): blocks that stay take rows in turn.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
@@ -238,17 +239,19 @@ void RowSchedule::reduceLevel(ArrayRef<const analysis::RegionStage *> stages) {
   if (!isLooped()) {
     for (const analysis::RegionStage *stage : stages) {
       auto op = cast<graph::ReductionOpInterface>(stage->op);
-      finish(*stage, reduceTiles(op, lift(*stage)));
+      SmallVector<Value> state = lift(*stage);
+      if (op.getSelected())
+        state = addTile(op, startOf(op), state);
+      finish(*stage, reduceTiles(op, state));
     }
     return;
   }
   OpBuilder::InsertionGuard guard(kb.builder);
   kb.emitter.setCarrier(full);
-  graph::ElementBuilder eb = kb.emitter.elements();
   SmallVector<Value> inits;
   for (const analysis::RegionStage *stage : stages)
-    llvm::append_range(
-        inits, cast<graph::ReductionOpInterface>(stage->op).buildIdentity(eb));
+    llvm::append_range(inits,
+                       startOf(cast<graph::ReductionOpInterface>(stage->op)));
   computeUniform(stages.front()->level);
   scf::ForOp loop = columnLoop(kb.index(0), paddedColumns(), inits);
   enterColumns(loop.getInductionVar());
@@ -257,10 +260,8 @@ void RowSchedule::reduceLevel(ArrayRef<const analysis::RegionStage *> stages) {
   for (const analysis::RegionStage *stage : stages) {
     auto op = cast<graph::ReductionOpInterface>(stage->op);
     SmallVector<Value> lifted = lift(*stage);
-    graph::ElementBuilder inLoop = kb.emitter.elements();
-    llvm::append_range(
-        yields,
-        op.buildCombine(inLoop, carried.take_front(lifted.size()), lifted));
+    llvm::append_range(yields,
+                       addTile(op, carried.take_front(lifted.size()), lifted));
     carried = carried.drop_front(lifted.size());
   }
   scf::YieldOp::create(kb.builder, kb.loc, yields);

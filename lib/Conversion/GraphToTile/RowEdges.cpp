@@ -85,6 +85,8 @@ SmallVector<Value> RowSchedule::statesOfEdges(ArrayRef<Unit> all) {
     SmallVector<Value> lifted = liftUnit(unit);
     if (unit.isPair())
       lifted = accumulate(unit, identityOf(unit), {lifted});
+    else if (unit.op().getSelected())
+      lifted = addTile(unit.op(), startOf(unit.op()), lifted);
     llvm::append_range(result, lifted);
   }
   return result;

@@ -76,6 +76,15 @@ SmallVector<Value> RowSchedule::identities(ArrayRef<Unit> units) {
   return result;
 }
 
+/// States in the full carrier that nothing was added to yet.
+SmallVector<Value> RowSchedule::startOf(ArrayRef<Unit> units) {
+  SmallVector<Value> result;
+  for (const Unit &unit : units)
+    llvm::append_range(result,
+                       unit.isPair() ? identityOf(unit) : startOf(unit.op()));
+  return result;
+}
+
 /// What is subtracted from elements whose maximum is `max`: 0 for -inf, so that
 /// exp gives 0 and not NaN.
 static Value shiftOf(graph::ElementBuilder &eb, Type type, Value max) {
@@ -233,7 +242,7 @@ SmallVector<Value> RowSchedule::accumulate(const Unit &unit, ValueRange state,
   if (!unit.sum) {
     SmallVector<Value> result(state);
     for (const SmallVector<Value> &next : more)
-      result = unit.op().buildCombine(eb, result, next);
+      result = addTile(unit.op(), result, next);
     return result;
   }
   Type type = unit.op().getStateTypes().front();
@@ -377,7 +386,7 @@ SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all,
                                            bool storesFull) {
   kb.emitter.setCarrier(full);
   SmallVector<Value> states =
-      tiling.edges ? statesOfEdges(all) : identities(all);
+      tiling.edges ? statesOfEdges(all) : startOf(all);
   for (const Columns &part : parts)
     states = walkColumns(all, part, states, storesFull);
   SmallVector<Value> result;

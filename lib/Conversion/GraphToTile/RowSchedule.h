@@ -114,6 +114,7 @@ protected:
   static llvm::SmallVector<mlir::Type> typesOf(const Unit &unit);
   llvm::SmallVector<mlir::Value> identityOf(const Unit &unit);
   llvm::SmallVector<mlir::Value> identities(llvm::ArrayRef<Unit> units);
+  llvm::SmallVector<mlir::Value> startOf(llvm::ArrayRef<Unit> units);
   mlir::Operation *summedPower(const Unit &unit) const;
   llvm::SmallVector<mlir::Value> liftUnit(const Unit &unit);
   llvm::SmallVector<mlir::Value>
@@ -150,6 +151,16 @@ protected:
   bool isMatrix(mlir::BlockArgument buffer);
   mlir::LogicalResult runSplit();
   mlir::LogicalResult runOnePass();
+
+  // RowSelect.cpp
+  /// One element for each warp and block that hold a part of a row.
+  mlir::RankedTensorType listCarrier();
+  /// The state of nothing: for each element, or a list for each warp.
+  llvm::SmallVector<mlir::Value> startOf(graph::ReductionOpInterface op);
+  /// `state`, such as `startOf` gives, and a tile of lifted elements.
+  llvm::SmallVector<mlir::Value> addTile(graph::ReductionOpInterface op,
+                                         mlir::ValueRange state,
+                                         mlir::ValueRange lifted);
 
   // RowCluster.cpp
   mlir::LogicalResult runKept();

@@ -11,6 +11,7 @@
 #include "fusec/Conversion/TileToSimt.h"
 #include "LowerCluster.h"
 #include "LowerReduce.h"
+#include "LowerSelect.h"
 #include "Places.h"
 #include "ShareWindows.h"
 #include "ThreadCode.h"
@@ -461,6 +462,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
            success();
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return lowerReduce(reduce, code);
+  if (auto select = dyn_cast<tile::SelectOp>(op))
+    return lowerSelect(select, code);
   if (auto ticket = dyn_cast<tile::TicketOp>(op))
     return lowerTicket(ticket), success();
   if (auto loop = dyn_cast<scf::ForOp>(op))

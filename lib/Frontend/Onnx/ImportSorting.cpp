@@ -9,7 +9,8 @@ using namespace fusec::onnx::importer;
 using graph::ComparePredicate;
 using graph::ReduceKind;
 
-/// Longest axis that is sorted: ranks are counted, n^2 comparisons a row.
+/// Longest axis of which more are sorted: ranks are counted, n^2 comparisons a
+/// row.
 static constexpr int64_t kMaxSorted = 8192;
 
 /// The place of every element along `axis` (i64): how many others come before
@@ -47,6 +48,36 @@ static Val ranksAlong(Operator &op, const Val &x, int64_t axis, bool largest) {
                      {axis + 1});
 }
 
+/// Most elements that are looked for in one pass over an axis.
+static constexpr int64_t kMostSelected = 16;
+
+/// Where the first `count` of the sorted axis are (i64).
+static Val selectAlong(Operator &op, const Val &x, int64_t axis, bool largest,
+                       int64_t count) {
+  Emitter &emit = op.emit;
+  Dims shape = x.shape, kept = x.shape;
+  shape.erase(shape.begin() + axis);
+  kept[axis] = 1;
+  llvm::SmallVector<Val> places(count);
+  places[0] = emit.make(DType::I64, shape, [&](mlir::RankedTensorType type) {
+    return graph::TopKOp::create(emit.builder, emit.location(),
+                                 llvm::SmallVector<mlir::Type>(count, type),
+                                 largest ? ReduceKind::max : ReduceKind::min,
+                                 emit.use(x), axis)
+        .getResult(0);
+  });
+  if (!places[0])
+    return {};
+  mlir::Operation *made = emit.use(places[0]).getDefiningOp();
+  for (int64_t i = 1; i < count; ++i)
+    places[i] = emit.make(DType::I64, shape, [&](mlir::RankedTensorType) {
+      return made->getResult(i);
+    });
+  for (Val &place : places)
+    place = emit.reshape(place, kept);
+  return emit.concat(places, axis);
+}
+
 /// The k first of the sorted axis and where they were. k is an attribute before
 /// opset 10.
 static void importTopK(Operator &op) {
@@ -65,10 +96,16 @@ static void importTopK(Operator &op) {
       !op.require(*k >= 0 && *k <= x.shape[*axis],
                   "k is " + llvm::Twine(*k) + " of " +
                       llvm::Twine(x.shape[*axis])) ||
-      !op.requireSupport(x.shape[*axis] <= kMaxSorted,
+      !op.requireSupport(x.shape[*axis] <= kMaxSorted || *k <= kMostSelected,
                          "cannot sort more than " + llvm::Twine(kMaxSorted) +
                              " elements"))
     return;
+  if (*k > 0 && *k <= kMostSelected && x.elements() > 0) {
+    Val where = selectAlong(op, x, *axis, largest, *k);
+    op.out(0, gatherElements(op, x, where, *axis));
+    op.out(1, where);
+    return;
+  }
   Dims shape = x.shape;
   shape[*axis] = *k;
   // Elements whose rank is k or more fall outside and are dropped.

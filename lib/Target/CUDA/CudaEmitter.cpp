@@ -4,6 +4,7 @@
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "ContractBoxes.h"
 #include "Emitter.h"
+#include "fusec/Embedded/Select.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -276,6 +277,8 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
     rest += ", " + std::to_string(blocksThatFit(kernel.getThreads(), shared));
   }
   rest += ")(" + parameters + ") {\n" + body + "}\n";
+  if (emitter.usesSelect)
+    emitter.before += embedded::kSelect;
   runtime::Kernel result = makeKernel(emitter.before, macro, rest, kernel);
   result.cooperative = resident != 0;
   result.usesSkeleton = bool(contract);

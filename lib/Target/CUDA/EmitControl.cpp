@@ -327,6 +327,13 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         return define(op, "shfl_xor(" + use(shuffle.getValue()) + ", " +
                               std::to_string(shuffle.getMask()) + ")");
       })
+      .Case<simt::SelectOp>([&](simt::SelectOp select) {
+        usesSelect = true;
+        line() << "select_greatest<" << select.getLow() << ", "
+               << select.getHigh() << ">(" << use(select.getElements()) << ", "
+               << use(select.getList()) << ");\n";
+        return success();
+      })
       .Case<simt::ShuffleShiftOp>([&](simt::ShuffleShiftOp shuffle) {
         int64_t by = shuffle.getBy();
         return define(op, (by < 0 ? "shfl_up(" : "shfl_down(") +

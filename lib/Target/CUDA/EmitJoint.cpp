@@ -8,6 +8,7 @@
 // whole block.
 //===----------------------------------------------------------------------===//
 #include "Emitter.h"
+#include "fusec/Embedded/Select.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -43,6 +44,7 @@ private:
 
   ArrayRef<simt::KernelOp> kernels;
   unsigned chainBlocks;
+  bool usesSelect = false;
   llvm::MapVector<StringRef, Body> bodies; // by text
 };
 
@@ -106,6 +108,7 @@ FailureOr<Body> JointEmitter::emitBody(simt::KernelOp kernel) {
   if (failed(emitter.emitBlock(kernel.getBody().front())))
     return failure();
   body.arenaBytes = emitter.arenaBytes;
+  usesSelect |= emitter.usesSelect;
   return body;
 }
 
@@ -188,7 +191,7 @@ FailureOr<JointKernel> JointEmitter::run() {
   }
   for (const auto &entry : bodies)
     llvm::append_range(result.order, entry.second.programs);
-  std::string before = functions();
+  std::string before = (usesSelect ? embedded::kSelect : "") + functions();
   simt::KernelOp first = kernels.front();
   std::string launch = std::to_string(first.getThreads());
   if (chainBlocks)

@@ -65,6 +65,8 @@ public:
   /// stands for the kernel's name, which is known last.
   std::string before;
   static constexpr char kEntryMark = '$';
+  /// Whether functions of select.cuh are called, which then belong there, too.
+  bool usesSelect = false;
 
   /// The block's position along each dimension of its part's grid.
   std::array<std::string, 3> blockIds = {"cta_x()", "cta_y()", "cta_z()"};

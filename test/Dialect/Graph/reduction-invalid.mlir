@@ -83,6 +83,38 @@ func.func @arg_narrow(%x: tensor<129xf32>) {
 
 // -----
 
+func.func @top_kind(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected kind max or min, found prod}}
+  %0 = graph.top_k prod %x dimension = 0 : tensor<4xf32> -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @top_few(%x: tensor<4x2xf32>) {
+  // expected-error@+1 {{expected at least 3 elements in dimension 1, found 2}}
+  %0:3 = graph.top_k max %x dimension = 1 : tensor<4x2xf32> -> tensor<4xi64>, tensor<4xi64>, tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @top_types(%x: tensor<4x2xf32>) {
+  // expected-error@+1 {{expected results of one type}}
+  %0:2 = graph.top_k max %x dimension = 1 : tensor<4x2xf32> -> tensor<4xi64>, tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @top_narrow(%x: tensor<129xf32>) {
+  // expected-error@+1 {{indices below 129 do not fit in 'i8'}}
+  %0 = graph.top_k max %x dimension = 0 : tensor<129xf32> -> tensor<i8>
+  return
+}
+
+// -----
+
 func.func @cumulative_dimension(%x: tensor<4xf32>) {
   // expected-error@+1 {{dimension 1 is outside the rank 1}}
   %0 = graph.cumulative sum %x dimension = 1 : tensor<4xf32>

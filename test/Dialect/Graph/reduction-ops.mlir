@@ -43,6 +43,20 @@ func.func @arg_reduce(%x: tensor<5x7xf32>) -> (tensor<5xi64>, tensor<7xi8>) {
   return %0, %1 : tensor<5xi64>, tensor<7xi8>
 }
 
+// CHECK-LABEL: func @top_k
+// SCALAR-LABEL: func @top_k
+func.func @top_k(%x: tensor<5x7xf32>) -> (tensor<5xi64>, tensor<5xi64>) {
+  // Value and index in one number; an element goes down the list.
+  // CHECK: graph.top_k max %{{.*}} dimension = 1 : tensor<5x7xf32> -> tensor<5xi64>, tensor<5xi64>
+  // SCALAR: iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) -> (i64, i64)
+  // SCALAR: %[[FIRST:.*]] = arith.maxsi %[[A]], %[[X:.*]] : i64
+  // SCALAR: %[[REST:.*]] = arith.minsi %[[A]], %[[X]] : i64
+  // SCALAR: %[[SECOND:.*]] = arith.maxsi %[[B]], %[[REST]] : i64
+  // SCALAR: scf.yield %[[FIRST]], %[[SECOND]]
+  %0:2 = graph.top_k max %x dimension = 1 : tensor<5x7xf32> -> tensor<5xi64>, tensor<5xi64>
+  return %0#0, %0#1 : tensor<5xi64>, tensor<5xi64>
+}
+
 // CHECK-LABEL: func @cumulative
 // SCALAR-LABEL: func @cumulative
 func.func @cumulative(%x: tensor<5x7xi32>) -> (tensor<5x7xi32>, tensor<5x7xi32>) {

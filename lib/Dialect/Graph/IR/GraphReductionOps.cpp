@@ -5,7 +5,7 @@
 // States merge in any order to the same result: arg_reduce carries the index
 // and breaks ties by it.
 //===----------------------------------------------------------------------===//
-#include "GraphCombine.h"
+#include "OrderedKey.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <limits>
 
@@ -131,100 +131,25 @@ LogicalResult ArgReduceOp::verify() {
 }
 
 IterationSpace ArgReduceOp::getIterationSpace() {
-  auto type = ops::tensorOf(getOperand());
-  MLIRContext *context = getContext();
-  IterationSpace space;
-  SmallVector<AffineExpr> exprs;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    bool isReduced = dim == static_cast<int64_t>(getDimension());
-    unsigned position = isReduced ? type.getRank() - 1 : space.parallel.size();
-    (isReduced ? space.reduced : space.parallel)
-        .push_back(type.getDimSize(dim));
-    exprs.push_back(getAffineDimExpr(position, context));
-  }
-  space.operands.push_back({AffineMap::get(type.getRank(), 0, exprs, context)});
-  return space;
+  return ops::spaceAlong(ops::tensorOf(getOperand()), getDimension());
 }
 
-/// The type that carries an index below `size`: registers are cheaper in i32.
-static Type carriedIndexType(MLIRContext *context, int64_t size) {
-  bool isSmall = !ShapedType::isDynamic(size) && size <= INT32_MAX;
-  return IntegerType::get(context, isSmall ? 32 : 64);
+/// The number of 32 bits that a value and its index share.
+static ops::OrderedKey keyOf(ArgReduceOp op) {
+  return {ops::tensorOf(op.getOperand()), int64_t(op.getDimension()),
+          op.getKind() == ReduceKind::max, op.getSelectLast()};
 }
 
-/// True where a value and its index share one i32, the greatest of which is
-/// looked for: an element then costs one comparison.
-static bool isPacked(ArgReduceOp op) {
-  auto type = ops::tensorOf(op.getOperand());
-  Type element = type.getElementType();
-  unsigned width = element.getIntOrFloatBitWidth();
-  int64_t size = type.getDimSize(op.getDimension());
-  return (width == 8 || width == 16) && !ShapedType::isDynamic(size) &&
-         size <= 65536;
-}
+/// True where an element then costs one comparison.
+static bool isPacked(ArgReduceOp op) { return keyOf(op).getBits() == 32; }
 
-/// The score below times 2^16 for bf16: an f32 has its bits there already.
-static Value buildWideScore(ElementBuilder &eb, Value value, bool isMax) {
-  Type i32 = eb.getBuilder().getI32Type(), f32 = eb.getBuilder().getF32Type();
-  auto constant = [&](int64_t number) { return eb.integer(i32, number); };
-  if (!isMax)
-    value = eb.make<arith::NegFOp>(value);
-  // One zero; NaN is the greatest.
-  Value positive = eb.make<arith::AddFOp>(value, eb.zero(f32));
-  Value isNan = eb.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, value, value);
-  Value plain = eb.select(isNan, constant(0x7fffffff),
-                          eb.make<arith::BitcastOp>(eb.type(i32), positive));
-  Value bits = eb.make<arith::AndIOp>(plain, constant(-65536));
-  Value sign = eb.make<arith::ShRSIOp>(bits, constant(31));
-  return eb.make<arith::XOrIOp>(
-      bits, eb.make<arith::AndIOp>(sign, constant(0x7fff0000)));
-}
-
-/// An integer in [-2^15, 2^15) that orders as the op does: the sign and
-/// magnitude of a float, so that both zeros are one; NaN above all else.
-static Value buildScore(ElementBuilder &eb, Value value, Type elementType,
-                        bool isMax) {
-  Type i32 = eb.getBuilder().getI32Type();
-  unsigned width = elementType.getIntOrFloatBitWidth();
-  auto constant = [&](int64_t number) { return eb.integer(i32, number); };
-  auto real = dyn_cast<FloatType>(elementType);
-  if (!real) {
-    Value wide = elementType.isUnsignedInteger()
-                     ? eb.make<arith::ExtUIOp>(eb.type(i32), value)
-                     : eb.make<arith::ExtSIOp>(eb.type(i32), value);
-    if (elementType.isUnsignedInteger() && width == 16)
-      wide = eb.make<arith::SubIOp>(wide, constant(32768));
-    return isMax ? wide : eb.make<arith::XOrIOp>(wide, constant(-1));
-  }
-  Type narrow = eb.getBuilder().getIntegerType(width);
-  Value bits = eb.make<arith::ExtSIOp>(
-      eb.type(i32), eb.make<arith::BitcastOp>(
-                        eb.type(narrow),
-                        eb.make<arith::TruncFOp>(eb.type(elementType), value)));
-  Value magnitude =
-      eb.make<arith::AndIOp>(bits, constant((int64_t(1) << (width - 1)) - 1));
-  const llvm::fltSemantics &semantics = real.getFloatSemantics();
-  APFloat last = APFloat::semanticsHasInf(semantics)
-                     ? APFloat::getInf(semantics)
-                     : APFloat::getLargest(semantics);
-  Value isNan = ops::compare(eb, arith::CmpIPredicate::sgt, magnitude,
-                             constant(last.bitcastToAPInt().getZExtValue()));
-  Value isBelow =
-      ops::compare(eb, arith::CmpIPredicate::slt, bits, constant(0));
-  Value minus = eb.make<arith::SubIOp>(constant(0), magnitude);
-  Value score = isMax ? eb.select(isBelow, minus, magnitude)
-                      : eb.select(isBelow, magnitude, minus);
-  return eb.select(isNan, constant(32767), score);
-}
-
-/// (best value, its index), or both in one number: the score above 16 bits that
-/// are greater for the index that wins a tie.
+/// (best value, its index), or both in one number.
 SmallVector<Type> ArgReduceOp::getStateTypes() {
   auto type = ops::tensorOf(getOperand());
   if (isPacked(*this))
     return {IntegerType::get(getContext(), 32)};
   return {ElementBuilder::computeType(type.getElementType()),
-          carriedIndexType(getContext(), type.getDimSize(getDimension()))};
+          ops::carriedIndexType(getContext(), type.getDimSize(getDimension()))};
 }
 
 /// The identity has the worst value and the index that loses every tie.
@@ -244,45 +169,9 @@ SmallVector<Value> ArgReduceOp::buildLift(ElementBuilder &eb,
                                           ElementReader &reader) {
   SmallVector<Value> index(parallel);
   index.insert(index.begin() + getDimension(), reduced[0]);
-  if (isPacked(*this)) {
-    Type i32 = eb.getBuilder().getI32Type();
-    Value value = reader.read(0, index);
-    Type element = ops::elementOf(getOperand());
-    bool isMax = getKind() == ReduceKind::max;
-    Value place = eb.make<arith::IndexCastOp>(eb.type(i32), reduced[0]);
-    if (!getSelectLast())
-      place = eb.make<arith::SubIOp>(eb.integer(i32, 65535), place);
-    Value high =
-        isa<BFloat16Type>(element)
-            ? buildWideScore(eb, value, isMax)
-            : eb.make<arith::MulIOp>(buildScore(eb, value, element, isMax),
-                                     eb.integer(i32, 65536));
-    return {eb.make<arith::AddIOp>(high, place)};
-  }
+  if (isPacked(*this))
+    return {keyOf(*this).build(eb, reader.read(0, index), reduced[0])};
   return {reader.read(0, index), eb.fromIndex(reduced[0], getStateTypes()[1])};
-}
-
-/// True where `lhs` beats `rhs` by value, and where they tie. NaN beats every
-/// number and ties with NaN.
-static std::pair<Value, Value> compareValues(ElementBuilder &eb, bool isMax,
-                                             Type elementType, Value lhs,
-                                             Value rhs) {
-  if (!isa<FloatType>(elementType)) {
-    using enum arith::CmpIPredicate;
-    auto better = elementType.isUnsignedInteger() ? (isMax ? ugt : ult)
-                                                  : (isMax ? sgt : slt);
-    return {ops::compare(eb, better, lhs, rhs), ops::compare(eb, eq, lhs, rhs)};
-  }
-  using enum arith::CmpFPredicate;
-  auto compare = [&](arith::CmpFPredicate predicate, Value a, Value b) {
-    return eb.make<arith::CmpFOp>(predicate, a, b);
-  };
-  Value lhsNan = compare(UNO, lhs, lhs);
-  Value better = eb.logicalOr(compare(isMax ? OGT : OLT, lhs, rhs),
-                              eb.logicalAnd(lhsNan, compare(ORD, rhs, rhs)));
-  Value tie = eb.logicalOr(compare(OEQ, lhs, rhs),
-                           eb.logicalAnd(lhsNan, compare(UNO, rhs, rhs)));
-  return {better, tie};
 }
 
 SmallVector<Value> ArgReduceOp::buildCombine(ElementBuilder &eb, ValueRange lhs,
@@ -290,8 +179,8 @@ SmallVector<Value> ArgReduceOp::buildCombine(ElementBuilder &eb, ValueRange lhs,
   if (isPacked(*this))
     return {eb.make<arith::MaxSIOp>(lhs[0], rhs[0])};
   auto [better, tie] =
-      compareValues(eb, getKind() == ReduceKind::max,
-                    ops::elementOf(getOperand()), lhs[0], rhs[0]);
+      ops::compareValues(eb, getKind() == ReduceKind::max,
+                         ops::elementOf(getOperand()), lhs[0], rhs[0]);
   auto wins =
       getSelectLast() ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt;
   Value byIndex = eb.logicalAnd(tie, ops::compare(eb, wins, lhs[1], rhs[1]));
@@ -300,13 +189,8 @@ SmallVector<Value> ArgReduceOp::buildCombine(ElementBuilder &eb, ValueRange lhs,
 }
 
 Value ArgReduceOp::buildFinish(ElementBuilder &eb, ValueRange state, unsigned) {
-  if (isPacked(*this)) {
-    Type i32 = eb.getBuilder().getI32Type();
-    Value place = eb.make<arith::AndIOp>(state[0], eb.integer(i32, 65535));
-    if (!getSelectLast())
-      place = eb.make<arith::SubIOp>(eb.integer(i32, 65535), place);
-    return eb.convert(place, i32, ops::elementOf(getResult()));
-  }
+  if (isPacked(*this))
+    return keyOf(*this).buildIndex(eb, state[0], ops::elementOf(getResult()));
   return eb.convert(state[1], getStateTypes()[1], ops::elementOf(getResult()));
 }
 

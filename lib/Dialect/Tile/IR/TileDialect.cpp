@@ -77,6 +77,23 @@ LayoutAttr LayoutAttr::reduced(ArrayRef<int64_t> axes) const {
       replicateAxes(getWarp(), axes), replicateAxes(getCluster(), axes));
 }
 
+LayoutAttr LayoutAttr::perWarp(int64_t axis) const {
+  int64_t stride = 1;
+  auto numbered = [&](ArrayRef<Digit> digits) {
+    SmallVector<Digit> result(digits);
+    for (Digit &digit : result)
+      if (digit.axis == axis && digit.stride) {
+        digit.stride = stride;
+        stride *= digit.size;
+      }
+    return result;
+  };
+  SmallVector<Digit> warps = numbered(getWarp()),
+                     blocks = numbered(getCluster());
+  return LayoutAttr::get(getContext(), dropAxes(getReg(), axis),
+                         replicateAxes(getLane(), axis), warps, blocks);
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
@@ -192,6 +209,28 @@ LogicalResult ReduceOp::verify() {
     return emitOpError() << "expected a region of " << 2 * getNumOperands()
                          << " arguments, found "
                          << getCombine().getNumArguments();
+  return success();
+}
+
+LogicalResult SelectOp::verify() {
+  auto from = cast<RankedTensorType>(getOperand().getType());
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= from.getRank())
+    return emitOpError() << "axis " << axis << " is outside rank "
+                         << from.getRank();
+  if (!from.getElementType().isInteger(32) &&
+      !from.getElementType().isInteger(64))
+    return emitOpError() << "expected integers of 32 or 64 bits, found "
+                         << from.getElementType();
+  if (getList().empty() || getList().getTypes() != getResults().getTypes())
+    return emitOpError("expected results of the types of a list");
+  for (Type type : getList().getTypes()) {
+    auto to = cast<RankedTensorType>(type);
+    if (to.getElementType() != from.getElementType() ||
+        getLayout(to) != getLayout(from).perWarp(axis))
+      return emitOpError()
+             << "expected a list of one element a warp along axis " << axis;
+  }
   return success();
 }
 

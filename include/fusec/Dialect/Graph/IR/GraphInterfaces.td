@@ -76,6 +76,11 @@ def ReductionOpInterface : OpInterface<"ReductionOpInterface", [FusibleOpInterfa
         auto lifted = $_op.buildLift(builder, parallel, reduced, reader);
         return $_op.buildCombine(builder, state, lifted);
       }]>,
+    InterfaceMethod<[{
+      Not 0: a state is the sorted list of the that many greatest integers, and
+      a lifted point is one of them before identities. A point that is not
+      above the last of a list need not be combined with it.
+    }], "int64_t", "getSelected", (ins), [{}], [{ return 0; }]>,
     InterfaceMethod<"Result `result` from the final state.",
       "::mlir::Value", "buildFinish",
       (ins "::fusec::graph::ElementBuilder &":$builder, "::mlir::ValueRange":$state,

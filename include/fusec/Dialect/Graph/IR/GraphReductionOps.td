@@ -54,6 +54,31 @@ def Graph_ArgReduceOp : Graph_ReductionOp<"arg_reduce", "reduction"> {
   }];
 }
 
+def Graph_TopKOp : Graph_ReductionOp<"top_k", "reduction"> {
+  let summary = "indices of the greatest or least elements along one dimension, in order";
+  let description = [{
+    Result j is where the element number j of the sorted dimension is: from the
+    greatest down (`kind` max) or from the least up (min), in the order of
+    `graph.arg_reduce`: NaN comes before every number, both zeros are equal, and
+    of equal elements the one with the lower index comes first.
+    ```mlir
+    %i:2 = graph.top_k max %x dimension = 1 : tensor<8x64xf32> -> tensor<8xi64>, tensor<8xi64>
+    ```
+  }];
+  let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_NumberTensor:$operand, I64Attr:$dimension);
+  let results = (outs Variadic<Graph_IntTensor>:$indices);
+  let assemblyFormat = "$kind $operand `dimension` `=` $dimension attr-dict `:` type($operand) `->` type($indices)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool readsRounded() { return true; }
+    int64_t getElementCost() { return 14; }
+    int64_t getSelected();
+    ::llvm::SmallVector<::mlir::Value> buildAccumulate(ElementBuilder &builder,
+        ::mlir::ValueRange state, ::mlir::ValueRange parallel,
+        ::mlir::ValueRange reduced, ElementReader &reader);
+  }];
+}
+
 def Graph_CumulativeOp : Graph_ReductionOp<"cumulative", "search", [SameOperandsAndResultType]> {
   let summary = "prefix sum (or prod, max, min) along one dimension";
   let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_NumberTensor:$operand, I64Attr:$dimension,

@@ -138,6 +138,18 @@ def Simt_ShuffleShiftOp : Simt_Op<"shuffle_shift", [AllTypesMatch<["value", "res
   let assemblyFormat = "$value `,` $by attr-dict `:` type($value)";
 }
 
+def Simt_SelectOp : Simt_Op<"select", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "merges the integers of a group of lanes into the sorted list that each of them holds";
+  let description = [{
+    `list` has the greatest of all, greatest first. Lanes of a group differ in
+    the bits from `low` up to but without `high` of their number (`low` equal to
+    `high`: each is a group). All lanes of the warp take part. Elements differ
+    from each other and from the list's, but for the least integer.
+  }];
+  let arguments = (ins Simt_Buffer:$elements, Simt_Buffer:$list, I64Attr:$low, I64Attr:$high);
+  let assemblyFormat = "$elements `into` $list `lanes` $low `to` $high attr-dict `:` type($elements) `,` type($list)";
+}
+
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the block meet";
   let assemblyFormat = "attr-dict";

@@ -60,6 +60,9 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
     /// The layout of the tile reduced along `axes` (kept with size 1):
     /// registers drop the axes, lanes and warps replicate along them.
     LayoutAttr reduced(::llvm::ArrayRef<int64_t> axes) const;
+    /// The layout of one element along `axis` for each warp and block of the
+    /// cluster that hold elements there, all of its lanes alike.
+    LayoutAttr perWarp(int64_t axis) const;
   }];
   let genVerifyDecl = 1;
 }
@@ -224,6 +227,20 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SameVariadicOperandSize, SingleBloc
   let results = (outs Variadic<Tile_Tile>:$results);
   let regions = (region SizedRegion<1>:$combine);
   let assemblyFormat = [{$operands `axes` $axes attr-dict `:` type($operands) `->` type($results) $combine}];
+  let hasVerifier = 1;
+}
+
+def Tile_SelectOp : Tile_Op<"select", [Pure]> {
+  let summary = "the greatest integers of a tile and of a list, sorted";
+  let description = [{
+    `list` and the results have, for each warp (and block of a cluster) that
+    holds a part of `axis`, the greatest integers of that part so far, greatest
+    first. Elements of the operand differ from each other and from the list's,
+    but for the least integer, which stands for none.
+  }];
+  let arguments = (ins Tile_Tile:$operand, Variadic<Tile_Tile>:$list, I64Attr:$axis);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let assemblyFormat = [{$operand `into` $list `axis` $axis attr-dict `:` type($operand) `,` type($list) `->` type($results)}];
   let hasVerifier = 1;
 }
 

@@ -142,6 +142,11 @@ typedef struct fusec_compile_options {
   /** Not 0: kernels are chosen by the model, also where the cache folder has
       what a search found before. */
   int32_t no_tuning_record;
+  /** Not 0: every choice that changes the order of a float sum is made as for
+      one size of the outermost axis and one number of multiprocessors, so that
+      what is computed for an item has the same bits in batches of all sizes
+      (docs/semantics.md). What is compiled like such an executable has it. */
+  int32_t batch_invariant;
 } fusec_compile_options;
 
 static inline fusec_compile_options fusec_compile_options_default(void) {

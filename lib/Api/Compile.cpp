@@ -120,6 +120,7 @@ static fusec_error *readRequest(const GraphData &graph,
   request.compile.numerics = known.numerics == FUSEC_NUMERICS_EXACT
                                  ? NumericsMode::Exact
                                  : NumericsMode::Default;
+  request.compile.batchInvariant = known.batch_invariant != 0;
   request.compile.fuse = known.fusion == FUSEC_FUSION_ON;
   if (fusec_error *error = readDevice(graph, known, request))
     return error;

@@ -17,6 +17,7 @@
 #include "fusec/Dialect/Simt/IR/Simt.h"
 #include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "fusec/Dialect/Tile/Transforms/Passes.h"
+#include "fusec/Driver/BatchInvariant.h"
 #include "fusec/Driver/Diagnostics.h"
 #include "fusec/Fusion/MergeContractions.h"
 #include "fusec/Fusion/SplitSums.h"
@@ -123,7 +124,10 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
         fusion::mergeContractions(*entry, groups);
     reference::joinConstants(merged.constantConcats);
     siblings = std::move(merged.decisions);
-    fusion::splitSums(*entry, groups.target);
+    // The rows of a divided product are not its outermost loop, so that no
+    // other number of them can follow.
+    if (!options.batchInvariant)
+      fusion::splitSums(*entry, groups.target);
   }
   fusion::FusionDecisions decisions = fusion::formGroups(*entry, groups);
   decisions.siblings = std::move(siblings);
@@ -304,6 +308,14 @@ llvm::Expected<Compilation> driver::compile(ModuleOp module,
                                             const CompileOptions &options,
                                             const StageObserver &observer,
                                             Plan *plan) {
+  return options.batchInvariant
+             ? compileInvariant(module, options, observer, plan)
+             : compileAtSizes(module, options, observer, plan);
+}
+
+llvm::Expected<Compilation>
+driver::compileAtSizes(ModuleOp module, const CompileOptions &options,
+                       const StageObserver &observer, Plan *plan) {
   StageObserver observe = [&](Stage stage, Operation *op) {
     if (observer)
       observer(stage, op);

@@ -301,11 +301,22 @@ llvm::Expected<Compilation> driver::compileLike(const Plan &plan,
     return error;
   observe(Stage::Graph, module);
   llvm::Expected<Compilation> result = follow(plan, module, observe);
+  if (!result && plan.options.batchInvariant)
+    return llvm::createStringError("batch-invariant: " +
+                                   llvm::toString(result.takeError()));
   if (!result) {
     report.reason = llvm::toString(result.takeError());
     result = compile(module, plan.options, observer);
   }
-  if (result)
-    count(plan, *result, report);
+  if (!result)
+    return result;
+  if (plan.options.batchInvariant)
+    for (const KernelSummary &kernel : result->kernels)
+      if (kernel.decidedAnew)
+        return llvm::createStringError(
+            "batch-invariant: a kernel of " +
+            (kernel.ops.empty() ? "no ops" : kernel.ops.front()) +
+            " has no program of the same choices in this size");
+  count(plan, *result, report);
   return result;
 }

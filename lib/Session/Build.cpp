@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Session/Build.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
+#include "fusec/Driver/BatchInvariant.h"
 #include "fusec/Target/Host/CompileForHost.h"
 
 using namespace mlir;
@@ -124,25 +125,40 @@ static int64_t bytesMoved(Model &model) {
   return bytes;
 }
 
-llvm::Expected<Compiled>
-session::compileForHost(Model &model, const driver::CompileOptions &options) {
-  Compiled result;
+/// Simplifies the graph of `model` and forms its regions.
+static llvm::Expected<fusion::FusionDecisions>
+planForHost(Model &model, const driver::CompileOptions &options,
+            FusionSummary &summary) {
   // What tensor cores want is of no use here.
   driver::CompileOptions simplifyOptions = options;
   simplifyOptions.target.computeCapability = 0;
-  if (llvm::Error error = driver::simplifyGraph(*model.module, simplifyOptions))
-    return withClass(ErrorClass::Unsupported, std::move(error));
-  countOps(*model.module, result.summary);
   // A launch on the host costs nothing that sharing it could save.
   driver::CompileOptions planOptions = options;
   planOptions.horizontal = false;
-  auto decisions = driver::planGraph(*model.module, planOptions);
+  OwningOpRef<ModuleOp> other;
+  if (options.batchInvariant)
+    other = model.module->clone();
+  ModuleOp counted = other ? *other : *model.module;
+  if (llvm::Error error = driver::simplifyGraph(counted, simplifyOptions))
+    return std::move(error);
+  countOps(counted, summary);
+  if (!options.batchInvariant)
+    return driver::planGraph(*model.module, planOptions);
+  planOptions.target.computeCapability = 0;
+  return driver::planGraphInvariant(*model.module, planOptions);
+}
+
+llvm::Expected<Compiled>
+session::compileForHost(Model &model, const driver::CompileOptions &options) {
+  Compiled result;
+  auto decisions = planForHost(model, options, result.summary);
   if (!decisions)
     return withClass(ErrorClass::Unsupported, decisions.takeError());
   result.compilation.decisions = std::move(*decisions);
   result.summary.bytesAfter = bytesMoved(model);
   host::CompileOptions hostOptions;
   hostOptions.exact = options.numerics == NumericsMode::Exact;
+  hostOptions.batchInvariant = options.batchInvariant;
   auto program = host::compileForHost(*model.module, hostOptions);
   if (!program)
     return withClass(ErrorClass::Unsupported, program.takeError());

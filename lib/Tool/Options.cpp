@@ -30,6 +30,10 @@ std::vector<OptionSpec> fusec::tool::compileOptionSpecs() {
            "else\nsm_90a)",
            false, kArchitectures},
           {"exact", "", "round after every op, as the unfused graph does"},
+          {"batch-invariant", "",
+           "make every choice that changes the order of a sum as for one size\n"
+           "of the outermost axis, so that an item's results have the same\n"
+           "bits in batches of all sizes"},
           {"fuse", "on|off", "off makes one kernel per op (default: on)", false,
            kOnOff},
           {"disable-pass", "NAME",
@@ -95,6 +99,7 @@ fusec::tool::parseCompileOptions(const Arguments &arguments,
   options.target = info;
   options.numerics =
       arguments.has("exact") ? NumericsMode::Exact : NumericsMode::Default;
+  options.batchInvariant = arguments.has("batch-invariant");
   options.fuse = arguments.value("fuse", "on") == "on";
   if (arguments.has("row-block") &&
       (arguments.value("row-block")

@@ -220,7 +220,7 @@ def _convert(result, inputs):
 
 def compile(graph, target="auto", *, device=None, ordinal=0,
             compute_capability=0, exact=False, fuse=True, compile_only=False,
-            like=None, tune=0, tuning_record=True):
+            like=None, tune=0, tuning_record=True, batch_invariant=False):
     """Compiles a bound graph and gives an Executable.
 
     target, ordinal: where to run (see Device), unless `device` is given.
@@ -234,6 +234,8 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     device first, for at most so many seconds, and what won is kept.
     tuning_record: False takes the model's choices, also where a search found
     something before.
+    batch_invariant: what is computed for an item of the outermost axis has the
+    same bits in batches of all sizes.
     """
     for name, value, wanted in (("graph", graph, Graph),
                                 ("device", device, Device),
@@ -250,6 +252,7 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     options.numerics = int(exact)
     options.fusion = int(not fuse)
     options.compile_only = int(compile_only)
+    options.batch_invariant = int(batch_invariant)
     options.like = like._handle.pointer if like else None
     options.tune_seconds = tune
     options.no_tuning_record = int(not tuning_record)

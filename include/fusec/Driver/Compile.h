@@ -21,6 +21,9 @@ struct CompileOptions {
   /// Let the planner put small independent regions side by side in one launch
   /// and make one product of several of one operand.
   bool horizontal = true;
+  /// What is computed for an item of the outermost axis (the batch) has the
+  /// same bits whatever its size (fusec/Driver/BatchInvariant.h).
+  bool batchInvariant = false;
   /// Optional passes that do not run, of `optionalPasses()`. To find out which
   /// one is at fault.
   std::vector<std::string> disabledPasses = {};

@@ -102,6 +102,8 @@ struct CompileOptions {
   /// 0 (the device's), 80 or 90.
   int computeCapability = 0;
   Numerics numerics = Numerics::Default;
+  /// An item's results have the same bits in batches of all sizes.
+  bool batchInvariant = false;
   /// False: one kernel per op.
   bool fuse = true;
   /// Makes kernels without a device; the result cannot run.
@@ -234,6 +236,7 @@ inline Expected<Executable> compile(const Graph &graph,
   raw.target = static_cast<fusec_target>(options.target);
   raw.ordinal = options.ordinal;
   raw.compute_capability = options.computeCapability;
+  raw.batch_invariant = options.batchInvariant;
   raw.numerics = static_cast<fusec_numerics>(options.numerics);
   raw.fusion = options.fuse ? FUSEC_FUSION_ON : FUSEC_FUSION_OFF;
   raw.compile_only = options.compileOnly;

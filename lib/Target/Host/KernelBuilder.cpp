@@ -81,7 +81,8 @@ public:
   /// False if several stages had better be kernels of their own, each with all
   /// cores.
   bool hasEnoughRows() const {
-    return units.count >= kMinRows || totalWork <= 4 * kBlockWork;
+    return options.batchInvariant || units.count >= kMinRows ||
+           totalWork <= 4 * kBlockWork;
   }
 
   BuiltKernel result;
@@ -469,7 +470,8 @@ void KernelBuilder::emitRange(const Stage &stage, ArrayRef<Value> leading,
   bool useLanes = mode == LaneMode::Parallel || mode == LaneMode::Linear ||
                   mode == LaneMode::Trailing;
   for (int64_t lanes : {block ? kBlockLanes : kLanes, kTailLanes}) {
-    if (!useLanes || left < lanes)
+    // A loop of no iterations counts as one when modes are compared.
+    if (!useLanes || (left < lanes && !options.batchInvariant))
       continue;
     graph::ElementBuilder eb = emitter.elements();
     Value length = arith::SubIOp::create(builder, loc, upper, lower);
@@ -483,7 +485,7 @@ void KernelBuilder::emitRange(const Stage &stage, ArrayRef<Value> leading,
     lower = middle;
     left %= lanes;
   }
-  if (useLanes && left == 0)
+  if (useLanes && left == 0 && !options.batchInvariant)
     return;
   // Elements of the tail sum in the same order as the others.
   llvm::SaveAndRestore<int64_t> tailLanes(

@@ -17,6 +17,9 @@ struct CompileOptions {
   bool exact = false;
   /// Vector code; off gives one element at a time (for tests of the former).
   bool vectorize = true;
+  /// The order of sums must not depend on how many rows there are: none is
+  /// chosen for having few.
+  bool batchInvariant = false;
 };
 
 /// The dialects that compilation makes ops of; append to the context's registry

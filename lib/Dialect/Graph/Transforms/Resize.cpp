@@ -36,8 +36,13 @@ class Resizer {
 public:
   explicit Resizer(func::FuncOp function) : function(function) {}
   llvm::Error run(ArrayRef<SmallVector<int64_t>> shapes);
+  llvm::Error runOutermost(int64_t size);
 
 private:
+  llvm::Error classify();
+  /// Hands sizes on until nothing changes.
+  llvm::Error spread();
+  llvm::Error retypeAll();
   void number(Value value);
   llvm::Error join(Operation *op);
   void joinLoops(FusibleOpInterface op);
@@ -66,6 +71,7 @@ private:
   SmallVector<Value> values;
   /// The number of a value's first dimension; the others follow.
   llvm::DenseMap<Value, unsigned> firstDim;
+  SmallVector<Operation *> ops;
   unsigned numDims = 0;
   llvm::IntEqClasses classes;
   /// By class; empty: not changed.
@@ -208,9 +214,15 @@ llvm::Error Resizer::setClass(unsigned id, const Factors &next) {
 }
 
 /// Takes the factors of a dimension of size `size` from the front of `rest`;
-/// nothing if a changed factor would have to be cut.
-static std::optional<Factors> takeFactors(int64_t size, Factors &rest) {
+/// nothing if a changed factor would have to be cut. The first dimension of a
+/// shape (`isFirst`) gets what was 1 and stands first.
+static std::optional<Factors> takeFactors(int64_t size, bool isFirst,
+                                          Factors &rest) {
   Factors taken;
+  while (isFirst && !rest.empty() && rest.front().from == 1) {
+    taken.push_back(rest.front());
+    rest.erase(rest.begin());
+  }
   while (size != 1) {
     if (rest.empty())
       return std::nullopt;
@@ -245,13 +257,13 @@ llvm::Error Resizer::hand(Value from, Value to) {
     Factors next = factorsOf(from, i);
     hasChange |= isChanged(next);
     llvm::copy_if(next, std::back_inserter(rest),
-                  [](const Factor &f) { return f.from != 1; });
+                  [](const Factor &f) { return f.from != 1 || f.isChanged(); });
   }
   if (!hasChange)
     return llvm::Error::success();
   for (unsigned i = 0; i < target.size(); ++i) {
     std::optional<Factors> taken =
-        target[i] == 0 ? std::nullopt : takeFactors(target[i], rest);
+        target[i] == 0 ? std::nullopt : takeFactors(target[i], i == 0, rest);
     if (!taken)
       return llvm::createStringError(
           "a changed size is cut by a reshape to a dimension of " +
@@ -259,6 +271,9 @@ llvm::Error Resizer::hand(Value from, Value to) {
     if (llvm::Error error = setClass(classOf(to, i), *taken))
       return error;
   }
+  if (isChanged(rest))
+    return llvm::createStringError("a reshape drops a dimension of 1 that "
+                                   "changes");
   return llvm::Error::success();
 }
 
@@ -304,10 +319,9 @@ llvm::Error Resizer::retype(Value value) {
   return llvm::Error::success();
 }
 
-llvm::Error Resizer::run(ArrayRef<SmallVector<int64_t>> shapes) {
+llvm::Error Resizer::classify() {
   for (BlockArgument argument : function.getArguments())
     number(argument);
-  SmallVector<Operation *> ops;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     ops.push_back(op);
     for (Region &region : op->getRegions())
@@ -322,7 +336,12 @@ llvm::Error Resizer::run(ArrayRef<SmallVector<int64_t>> shapes) {
       return error;
   classes.compress();
   factors.resize(classes.getNumClasses());
+  return llvm::Error::success();
+}
 
+llvm::Error Resizer::run(ArrayRef<SmallVector<int64_t>> shapes) {
+  if (llvm::Error error = classify())
+    return error;
   for (auto [argument, shape] : llvm::zip(function.getArguments(), shapes))
     for (auto [i, size] : llvm::enumerate(shapeOf(argument))) {
       if (size == shape[i])
@@ -336,6 +355,38 @@ llvm::Error Resizer::run(ArrayRef<SmallVector<int64_t>> shapes) {
               setClass(classOf(argument, i), {{size, shape[i]}}))
         return error;
     }
+  if (llvm::Error error = spread())
+    return error;
+  return retypeAll();
+}
+
+llvm::Error Resizer::runOutermost(int64_t size) {
+  if (llvm::Error error = classify())
+    return error;
+  ValueRange results =
+      function.getBody().front().getTerminator()->getOperands();
+  auto first = llvm::find_if(
+      results, [](Value value) { return !shapeOf(value).empty(); });
+  if (first == results.end())
+    return llvm::Error::success();
+  int64_t before = shapeOf(*first).front();
+  if (llvm::Error error = setClass(classOf(*first, 0), {{before, size}}))
+    return error;
+  if (llvm::Error error = spread())
+    return error;
+  // Rows of one item, or one row that a frontend did not repeat.
+  for (BlockArgument argument : function.getArguments())
+    for (unsigned i = 0; i < shapeOf(argument).size(); ++i)
+      for (const Factor &factor : factorsOf(argument, i))
+        if (factor.from == 1 && factor.isChanged() && shapeOf(argument)[i] != 1)
+          return llvm::createStringError(
+              "argument " + llvm::Twine(argument.getArgNumber()) +
+              ": whether dimension " + llvm::Twine(i) +
+              " has a batch of 1 in it cannot be told");
+  return retypeAll();
+}
+
+llvm::Error Resizer::spread() {
   while (!isStable) {
     isStable = true;
     for (Operation *op : ops)
@@ -343,6 +394,10 @@ llvm::Error Resizer::run(ArrayRef<SmallVector<int64_t>> shapes) {
         if (llvm::Error error = passReshape(reshape))
           return error;
   }
+  return llvm::Error::success();
+}
+
+llvm::Error Resizer::retypeAll() {
   for (Value value : values)
     if (llvm::Error error = retype(value))
       return error;
@@ -377,4 +432,8 @@ llvm::Error graph::resize(func::FuncOp function,
                                      ": expected a shape of another rank");
   }
   return Resizer(function).run(shapes);
+}
+
+llvm::Error graph::resizeOutermost(func::FuncOp function, int64_t size) {
+  return Resizer(function).runOutermost(size);
 }

@@ -26,6 +26,13 @@ namespace fusec::graph {
 llvm::Error resize(mlir::func::FuncOp function,
                    llvm::ArrayRef<llvm::SmallVector<int64_t>> shapes);
 
+/// Gives the outermost dimension of the first result that has one (the batch)
+/// the size `size`, and every value the sizes that follow, those of arguments
+/// included; `function` as above. A size of 1 may change, too: a reshape hands
+/// it on to the first dimension. Fails as `resize`, and where there are no
+/// elements.
+llvm::Error resizeOutermost(mlir::func::FuncOp function, int64_t size);
+
 } // namespace fusec::graph
 
 #endif // FUSEC_DIALECT_GRAPH_TRANSFORMS_RESIZE_H

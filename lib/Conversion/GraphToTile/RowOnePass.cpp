@@ -385,8 +385,7 @@ SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all,
                                            ArrayRef<Columns> parts,
                                            bool storesFull) {
   kb.emitter.setCarrier(full);
-  SmallVector<Value> states =
-      tiling.edges ? statesOfEdges(all) : startOf(all);
+  SmallVector<Value> states = tiling.edges ? statesOfEdges(all) : startOf(all);
   for (const Columns &part : parts)
     states = walkColumns(all, part, states, storesFull);
   SmallVector<Value> result;

@@ -17,12 +17,14 @@ static llvm::Error refused(const llvm::Twine &why) {
 }
 
 /// The same options for the sizes that decide: of a device that has another
-/// number of multiprocessors, those of its architecture's preset.
+/// number of multiprocessors, those of its architecture's preset; and what was
+/// measured once, in whatever sizes, does not count.
 static CompileOptions optionsToDecide(CompileOptions options) {
   const TargetInfo preset = options.target.computeCapability == 90
                                 ? TargetInfo::h200()
                                 : TargetInfo::a100();
   options.target.multiprocessors = preset.multiprocessors;
+  options.chooser = nullptr;
   return options;
 }
 

@@ -85,8 +85,9 @@ static int64_t unrollFor(int64_t chunks, int64_t most) {
   return best;
 }
 
-/// What a block keeps of its share: whole iterations, then the rest.
-static void choosePlaces(RowTiling &tiling, RowMeeting &meeting,
+/// What a block keeps of its share: whole iterations, then the rest. False if
+/// there is no room even for the states that warps exchange.
+static bool choosePlaces(RowTiling &tiling, RowMeeting &meeting,
                          const SharedRows &rows, const TargetInfo &target) {
   int64_t chunkBytes =
       tiling.threads() * tiling.vector * tiling.repeats * rows.bytes;
@@ -102,13 +103,16 @@ static void choosePlaces(RowTiling &tiling, RowMeeting &meeting,
   int64_t exchange =
       tiling.rows() * rows.stateBytes * (2 * tiling.columnWarps + 2);
   int64_t room = target.sharedBytesPerBlock - exchange - kOtherBytes;
+  if (room < 0)
+    return false;
   if (target.rowBlockBytes)
     room = std::min(room, kTestedSteps * chunkBytes);
   int64_t stepBytes = chunkBytes * tiling.unroll;
   bool hasRest = largest > meeting.iterations * step;
   meeting.keptIterations =
       std::clamp<int64_t>(room / stepBytes - hasRest, 0, meeting.iterations);
-  meeting.keptBytes = std::max<int64_t>(0, room);
+  meeting.keptBytes = room;
+  return true;
 }
 
 std::optional<RowTiling> analysis::meetRows(const SharedRows &rows,
@@ -140,7 +144,8 @@ std::optional<RowTiling> analysis::meetRows(const SharedRows &rows,
   meeting.share = units / tiling.splits * meeting.unit;
   while (tiling.columnWarps > 1 && tiling.columns() / 2 >= meeting.share)
     tiling.columnWarps /= 2;
-  choosePlaces(tiling, meeting, rows, target);
+  if (!choosePlaces(tiling, meeting, rows, target))
+    return std::nullopt;
   tiling.meeting = meeting;
   return tiling;
 }

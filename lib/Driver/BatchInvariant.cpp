@@ -8,6 +8,8 @@
 #include "fusec/Driver/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace fusec;
 using namespace fusec::driver;
@@ -16,14 +18,16 @@ static llvm::Error refused(const llvm::Twine &why) {
   return llvm::createStringError("batch-invariant: " + why);
 }
 
-/// The same options for the sizes that decide: of a device that has another
-/// number of multiprocessors, those of its architecture's preset; and what was
-/// measured once, in whatever sizes, does not count.
+/// The same options for the sizes that decide: of a device that has more
+/// multiprocessors than its architecture's preset, the preset's number (blocks
+/// that meet have to fit one with fewer); and what was measured once, in
+/// whatever sizes, does not count.
 static CompileOptions optionsToDecide(CompileOptions options) {
   const TargetInfo preset = options.target.computeCapability == 90
                                 ? TargetInfo::h200()
                                 : TargetInfo::a100();
-  options.target.multiprocessors = preset.multiprocessors;
+  options.target.multiprocessors =
+      std::min(options.target.multiprocessors, preset.multiprocessors);
   options.chooser = nullptr;
   return options;
 }

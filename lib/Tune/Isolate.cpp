@@ -53,6 +53,10 @@ llvm::Expected<runtime::Program> Isolation::run(runtime::Launch launch) {
   launch.kernel = 0;
   for (runtime::KernelArg &arg : launch.args) {
     if (auto *buffer = std::get_if<BufferRef>(&arg)) {
+      bool isScratch = seen >= result.inputs.size() + result.outputs.size();
+      if (isScratch && buffer->space != Space::Temporary)
+        return llvm::createStringError(
+            "the kernel has a buffer beside its inputs, outputs and scratch");
       *buffer = placeOf(*buffer);
     } else if (auto *map = std::get_if<runtime::TensorMapArg>(&arg)) {
       auto it = llvm::find_if(

@@ -105,6 +105,10 @@ findTasks(mlir::ModuleOp module, const driver::CompileOptions &options,
     return model.takeError();
   std::vector<Task> tasks = tasksOf(*model);
   addCandidates(tasks, *model, 0);
+  // What others are compared with is the model's choice.
+  llvm::erase_if(tasks, [](const Task &task) {
+    return task.candidates.candidates.empty();
+  });
   size_t most = 0;
   for (const driver::KernelSummary &kernel : model->kernels)
     if (kernel.decision)

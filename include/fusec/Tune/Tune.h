@@ -98,7 +98,7 @@ tune(mlir::ModuleOp module, const driver::CompileOptions &options, Bench &bench,
      const runtime::TuningRecord *record, const TuneOptions &tuneOptions);
 
 /// {"seconds", "model_us", "us", "not_kept", "kernels": [{"title", "problem",
-/// "launches", "choice", "model", "failure", "candidates": [{"name", "us",
+/// "launches", "choice", "failure", "candidates": [{"name", "us",
 /// "predicted_us", "dropped"}]}]}.
 llvm::json::Object toJson(const TuneReport &report);
 /// For people: a line for each kernel and for each candidate that was wrong.

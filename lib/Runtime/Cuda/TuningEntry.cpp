@@ -184,6 +184,12 @@ std::string fusec::runtime::encodeTuning(const TuningEntry &entry) {
   return kMagic.str() + digestOf(body) + body;
 }
 
+bool fusec::runtime::isOtherTuningLayout(StringRef bytes) {
+  StringRef name = kMagic.drop_back();
+  return bytes.starts_with(name) && bytes.size() > name.size() &&
+         !bytes.starts_with(kMagic);
+}
+
 Expected<TuningEntry> fusec::runtime::decodeTuning(StringRef bytes) {
   size_t header = kMagic.size() + kDigestBytes;
   if (bytes.size() < header || bytes.size() > kMaxFile ||

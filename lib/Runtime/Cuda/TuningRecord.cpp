@@ -56,12 +56,13 @@ openIfThere(const std::string &directory) {
 }
 
 /// The entry in a file, if the file is whole and has the name of its key.
-/// `isThere` says whether there is a file.
+/// `isThere` says whether there is a file of this version of the layout.
 static std::optional<TuningEntry>
 readEntry(const CacheFolder &folder, const std::string &name, bool &isThere) {
   std::string contents;
   CacheFolder::Read state = folder.read(name, contents);
-  isThere = state != CacheFolder::Read::Missing;
+  isThere =
+      state != CacheFolder::Read::Missing && !isOtherTuningLayout(contents);
   if (state != CacheFolder::Read::Ok)
     return std::nullopt;
   Expected<TuningEntry> entry = decodeTuning(contents);
@@ -84,10 +85,18 @@ std::optional<TuningEntry> TuningRecord::find(const TuningKey &key) const {
   return *opened ? readEntry(**opened, nameOf(key), isThere) : std::nullopt;
 }
 
-Error TuningRecord::insert(const TuningEntry &entry) const {
+/// Writes what can be read again.
+static Error write(const std::string &folder, const TuningEntry &entry) {
+  std::string bytes = encodeTuning(entry);
+  if (Expected<TuningEntry> read = decodeTuning(bytes); !read)
+    return read.takeError();
   Expected<CacheFolder> opened = CacheFolder::open(folder, /*create=*/true);
-  Error error = opened ? opened->write({nameOf(entry.key)}, encodeTuning(entry))
-                       : opened.takeError();
+  return opened ? opened->write({nameOf(entry.key)}, bytes)
+                : opened.takeError();
+}
+
+Error TuningRecord::insert(const TuningEntry &entry) const {
+  Error error = write(folder, entry);
   if (!error)
     return Error::success();
   return llvm::createStringError("tuning record '" + folder +
@@ -112,8 +121,10 @@ Expected<TuningRecord::Contents> TuningRecord::list(bool removeDamaged) const {
         contents.damaged.push_back(name);
     }
   llvm::sort(contents.damaged);
+  // Not what another process has written in its place since.
+  bool isThere;
   for (const std::string &name : contents.damaged)
-    if (removeDamaged)
+    if (removeDamaged && !readEntry(**opened, name, isThere))
       (*opened)->remove(name);
   llvm::sort(contents.entries, [](const TuningEntry &a, const TuningEntry &b) {
     auto order = [](const TuningEntry &e) {

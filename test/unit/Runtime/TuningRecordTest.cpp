@@ -189,6 +189,22 @@ TEST_F(TuningRecordTest, DamageIsNotThere) {
   EXPECT_EQ(llvm::cantFail(record.list(/*removeDamaged=*/true)).damaged.size(),
             2u);
   EXPECT_TRUE(files().empty());
+  // Another version of fusec has written it.
+  write(names[0], "FUSECTU\x02 in a way to come");
+  contents = llvm::cantFail(record.list(/*removeDamaged=*/true));
+  EXPECT_TRUE(contents.damaged.empty());
+  EXPECT_EQ(files().size(), 1u);
+  fs::remove(names[0]);
+  // Seven texts whose escapes are longer than a file may be.
+  TuningEntry longest = entryOf("a");
+  for (std::string *text :
+       {&longest.key.problem, &longest.key.machine, &longest.key.generator,
+        &longest.title, &longest.choice, &longest.model})
+    *text = std::string(4096, '\x01');
+  llvm::Error refused = record.insert(longest);
+  EXPECT_TRUE(static_cast<bool>(refused));
+  llvm::consumeError(std::move(refused));
+  EXPECT_TRUE(files().empty());
   // Links and pipes are not followed, nor waited for.
   llvm::cantFail(record.insert(entryOf("a")));
   std::string name = files()[0];

@@ -143,6 +143,33 @@ TEST(GemmConfig, DividesSumsWithinTheLimitsOfTheDeviceTemplate) {
           }
 }
 
+TEST(GemmConfig, TakesNoLargerClusterThanTheDeviceRuns) {
+  for (int64_t largest : {1, 2, 4}) {
+    GemmDevice device;
+    device.largestCluster = largest;
+    for (auto [m, n, k] : {std::array<int64_t, 3>{256, 256, 4096},
+                           {8192, 8192, 4096},
+                           {1024, 1024, 8192},
+                           {8, 64, 65536}}) {
+      GemmOrders orders;
+      for (const GemmRanked &ranked :
+           rankGemmConfigs(GemmKind::BF16, m, n, k, 1, GemmSupply::Boxes,
+                           device, false, &orders))
+        EXPECT_LE(ranked.config.cluster, largest) << ranked.config.deviceType();
+    }
+  }
+}
+
+TEST(GemmConfig, LaunchesBlocksOnTheSmallestDevice) {
+  GemmConfig config =
+      chooseGemmConfig(GemmKind::BF16, 256, 256, 4096, 1, GemmSupply::Boxes);
+  ASSERT_EQ(config.cluster, 8);
+  GemmDevice device;
+  device.smCount = 6;
+  EXPECT_EQ(config.grid(256, 256, 1, device), 8)
+      << "refused by the driver, not left out";
+}
+
 TEST(GemmConfig, StreamsWeightsOfFewRows) {
   fusec::cuda::GemmOrders orders;
   orders.span = 32, orders.staged = 1, orders.bytes = 0.5625;

@@ -65,6 +65,8 @@ parseTuningEntries(llvm::StringRef text);
 /// The bytes of a file for `entry`, and back; fails on any bit that differs.
 std::string encodeTuning(const TuningEntry &entry);
 llvm::Expected<TuningEntry> decodeTuning(llvm::StringRef bytes);
+/// Whether `bytes` are of another version of the layout: no damage.
+bool isOtherTuningLayout(llvm::StringRef bytes);
 
 /// The record in a folder of the kernel cache. Thread-safe; several objects and
 /// processes may use one folder. It keeps no file open and no state.

@@ -92,6 +92,8 @@ struct GemmDevice {
   int64_t sharedPerSM = 228 * 1024;
   /// Has wgmma (sm_90a).
   bool hasWarpgroups = true;
+  /// Blocks of the largest cluster that it can run; 1 without clusters.
+  int64_t largestCluster = 16;
 
   static GemmDevice of(const TargetInfo &target);
 };

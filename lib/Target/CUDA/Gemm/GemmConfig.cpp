@@ -271,8 +271,8 @@ int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
   if (loop != GemmLoop::Warpgroup)
     return tiles(m, n, batch) * cluster;
   // Whole clusters; of two tiles below each other the second may be empty.
-  return cluster *
-         std::min(clusters(m, n, batch), device.smCount * minBlocks / cluster);
+  int64_t atOnce = std::max<int64_t>(1, device.smCount * minBlocks / cluster);
+  return cluster * std::min(clusters(m, n, batch), atOnce);
 }
 
 llvm::StringRef fusec::cuda::name(GemmKind kind) {
@@ -351,6 +351,8 @@ GemmDevice GemmDevice::of(const TargetInfo &target) {
   device.sharedPerBlock = target.sharedBytesPerBlock;
   device.sharedPerSM = device.sharedPerBlock + 1024;
   device.hasWarpgroups = target.computeCapability == 90;
+  device.largestCluster =
+      std::min<int64_t>(target.maxClusterBlocks, target.multiprocessors);
   return device;
 }
 
@@ -398,6 +400,8 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
   bool isPromoted = isFloat8(kind) && !fast;
   auto consider = [&](llvm::ArrayRef<Candidate> table, GemmLoop loop,
                       int64_t cluster) {
+    if (cluster > std::max<int64_t>(1, device.largestCluster))
+      return;
     for (const Candidate &c : table) {
       GemmConfig config = configOf(kind, c);
       config.loop = loop;

@@ -84,7 +84,8 @@ std::vector<GemmRanked> rankStreams(GemmConfig config, int64_t m, int64_t n,
       // Of 8 rows narrow tiles read as fast; 32 by 128 sums are too many.
       if (config.stages < 2 || (columns == 128 && config.tileM != 16) ||
           (cluster > 1 &&
-           (!device.hasWarpgroups || k < warps * cluster * config.tileK / 2)))
+           (!device.hasWarpgroups || cluster > device.largestCluster ||
+            k < warps * cluster * config.tileK / 2)))
         continue;
       double blocks = double(config.grid(m, n, batch, device));
       double rounds = std::ceil(blocks / double(device.smCount));
@@ -141,7 +142,9 @@ std::vector<GemmRanked> fusec::cuda::rankFewConfigs(
     for (int64_t cluster : {1, 2, 4, 8}) {
       config.cluster = cluster;
       int64_t parts = config.warpsK * cluster;
-      if (cluster > 1 && (!device.hasWarpgroups || k < parts * config.tileK))
+      if (cluster > 1 &&
+          (!device.hasWarpgroups || cluster > device.largestCluster ||
+           k < parts * config.tileK))
         break;
       double time = estimate(config, m, n, k, batch, memory, device);
       ranked.push_back({config, time});

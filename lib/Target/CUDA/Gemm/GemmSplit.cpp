@@ -70,7 +70,7 @@ std::vector<GemmRanked> fusec::cuda::rankSplitConfigs(GemmKind kind, int64_t m,
   for (const Tile &tile : kTiles)
     for (int64_t sharers : {1, 2})
       for (int64_t ranks : {2, 4, 8}) {
-        if (ranks * sharers > kPortable)
+        if (ranks * sharers > std::min(kPortable, device.largestCluster))
           break;
         GemmConfig config;
         config.kind = kind;

@@ -11,11 +11,15 @@
 //
 // A block puts all its sums into its ring, which is empty by then, and reads
 // its pieces from all blocks. Blocks meet twice a tile:
-//   1. when the sums of all are in their rings. Before it nobody writes a ring
-//      but the copies that fill it for this tile, as producers go on to the
+//   1. when the sums of all are in their rings. A block's multipliers store
+//      them once each has seen all slots of this tile full and multiplied, so
+//      no copy is under way to this ring any more, the sharers' halves of B
+//      included (they count as bytes of the slot); and producers go on to the
 //      next tile behind 2. only;
 //   2. when all have read what they add. Behind it the rings may be filled for
-//      the next tile, and blocks may end: nobody reads them any more.
+//      the next tile, and blocks may end: nobody reads them any more. Copies
+//      that follow reads need no fence between the proxies, as in any ring
+//      whose slots are handed back.
 // All threads of all blocks are at both, for each tile: clusters take tiles, so
 // their blocks have equally many. Warps come to them whole, as the barrier of
 // the cluster counts warps.

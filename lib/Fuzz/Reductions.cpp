@@ -76,6 +76,12 @@ static Value argReduce(Writer &w) {
   auto kind = w.rng.chance(1, 2) ? ReduceKind::max : ReduceKind::min;
   DType index = w.rng.pick(kIndices);
   bool last = w.rng.chance(1, 3);
+  // The first few in their order.
+  if (w.rng.chance(1, 4)) {
+    int64_t most = std::min<int64_t>(4, w.shapeOf(value)[dim]);
+    SmallVector<Type> types(w.rng.between(1, most), w.tensor(kept, index));
+    return w.op<graph::TopKOp>(TypeRange(types), kind, value, dim);
+  }
   return w.op<graph::ArgReduceOp>(w.tensor(kept, index), kind, value, dim,
                                   last);
 }

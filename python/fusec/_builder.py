@@ -289,7 +289,8 @@ class GraphBuilder:
         their indices (i64)."""
         results = (ct.c_uint32 * 2)()
         c.lib.fusec_builder_top_k(
-            self._handle.pointer, _REDUCE["max" if largest else "min"],
+            self._handle.pointer,
+            _code(_REDUCE, "max" if largest else "min", "reduction"),
             *self._values([x]), k, dimension, results)
         return tuple(Value(self, number) for number in results)
 

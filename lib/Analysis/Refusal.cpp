@@ -167,7 +167,9 @@ std::string Refusal::remedy() const {
   case RefusalReason::SecondContraction:
     return "none in this version: one contraction a kernel";
   case RefusalReason::ReductionBesideContraction:
-    return "none in this version: reductions of a product run after it";
+    return "reduce all columns of the product, and use the result for whole "
+           "rows "
+           "only";
   case RefusalReason::WindowBesideReduction:
     return "none in this version: windows fuse with element-wise ops only";
   case RefusalReason::OutputShapesDiffer:

@@ -5,7 +5,8 @@
 //   1. sort the ops, classify them and choose the kind and the spine;
 //   2. place outputs and stages on the spine (RegionPlacement.cpp);
 //   3. collect the reads of every op from there and check that stages are read
-//      where they are made (RegionReads.cpp), or, for a stencil, collect boxes
+//      where they are made (RegionReads.cpp; RegionStatistics.cpp for those of
+//      a contraction's result), or, for a stencil, collect boxes
 //      and check the halo (RegionStencil.cpp).
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_ANALYSIS_REGIONBUILDER_H
@@ -101,6 +102,7 @@ private:
   bool checkStageRead(const OpFacts *op, mlir::AffineMap map);
   void assignLevels();
   bool checkColumns();
+  bool checkStatistics();
   bool collectBoxes();
   bool checkMarch();
   template <typename Solver>

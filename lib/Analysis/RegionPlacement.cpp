@@ -180,6 +180,8 @@ bool RegionBuilder::guessPartial() {
 }
 
 bool RegionBuilder::guessStage() {
+  if (form.kind != KernelKind::Row)
+    return false;
   for (const OpFacts *fact : facts) {
     if (!fact || fact->opClass != OpClass::Reduction ||
         stageLoops.contains(fact->op))
@@ -240,7 +242,13 @@ bool RegionBuilder::checkStages() {
     Refusal differ{RefusalReason::ReductionAxesDiffer, fact->op,
                    reducedAxes(*lead), reducedAxes(*fact)};
     auto it = stageLoops.find(fact->op);
-    if (it == stageLoops.end() || !usesWholeSpine(it->second, spine))
+    bool isStatistic = form.kind == KernelKind::Contraction;
+    ArrayRef<int64_t> box = spine;
+    if (isStatistic && it == stageLoops.end())
+      return refuse({RefusalReason::ReductionBesideContraction, fact->op});
+    if (isStatistic)
+      box = box.take_front(numParallel);
+    if (it == stageLoops.end() || !usesWholeSpine(it->second, box))
       return refuse(differ);
     ArrayRef<AffineExpr> loops = it->second.getResults();
     auto use = [](ArrayRef<AffineExpr> exprs, unsigned first, unsigned last) {
@@ -252,8 +260,10 @@ bool RegionBuilder::checkStages() {
     AffineMap result =
         AffineMap::get(spine.size(), 0, parallel, it->second.getContext());
     RegionStage stage{fact->op, it->second, result, 0, {}};
-    if (!use(parallel, numParallel, spine.size()) &&
-        !use(reduced, 0, numParallel))
+    if (isStatistic)
+      form.statistics.push_back(std::move(stage));
+    else if (!use(parallel, numParallel, spine.size()) &&
+             !use(reduced, 0, numParallel))
       form.stages.push_back(std::move(stage));
     else if (form.kind == KernelKind::Row && mayCross(*lead, *fact) &&
              !use(parallel, 0, numParallel) &&

@@ -24,8 +24,8 @@ static unsigned countTerms(AffineMap map) {
 }
 
 const RegionStage *RegionBuilder::stageOf(Operation *op) const {
-  for (const RegionStage &stage :
-       llvm::concat<const RegionStage>(form.stages, form.columns))
+  for (const RegionStage &stage : llvm::concat<const RegionStage>(
+           form.stages, form.columns, form.statistics))
     if (stage.op == op)
       return &stage;
   return nullptr;
@@ -106,7 +106,8 @@ void RegionBuilder::assignLevels() {
       return map && !usesDimIn(map, numParallel, spine.size());
     });
   }
-  for (RegionStage &stage : form.stages)
+  for (RegionStage &stage :
+       llvm::concat<RegionStage>(form.stages, form.statistics))
     stage.level = form.placements.lookup(stage.op).level;
 }
 
@@ -131,6 +132,8 @@ bool RegionBuilder::collectReads() {
       return false;
   }
   assignLevels();
+  if (!form.statistics.empty())
+    return checkStatistics();
   return form.columns.empty() || checkColumns();
 }
 

@@ -97,7 +97,7 @@ bool RegionBuilder::classify() {
   }
   if (window && (hero || reduction))
     return refuse({RefusalReason::WindowBesideReduction, window->op});
-  if (hero && reduction)
+  if (hero && reduction && !limits.statistics)
     return refuse({RefusalReason::ReductionBesideContraction, reduction->op});
   form.kind = hero               ? KernelKind::Contraction
               : reduction        ? KernelKind::Row

@@ -117,7 +117,7 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
   }
   fusion::FormGroupsOptions groups;
   groups.target = options.target;
-  groups.horizontal = options.horizontal;
+  groups.horizontal = groups.rowStatistics = options.horizontal;
   std::vector<fusion::SiblingDecision> siblings;
   if (options.horizontal) {
     fusion::MergedContractions merged =

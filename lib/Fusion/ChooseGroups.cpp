@@ -28,6 +28,7 @@ static constexpr double kMuchLarger = 8;
 GroupChooser::GroupChooser(PlanGraph &plan, analysis::FactTable &facts,
                            const FormGroupsOptions &options)
     : plan(plan), facts(facts), options(options), model(options.target) {
+  limits.statistics = false;
   groups.resize(plan.nodes.size());
   for (unsigned node = 0; node < plan.nodes.size(); ++node)
     initGroup(node);
@@ -119,6 +120,19 @@ void GroupChooser::pushSiblings() {
   }
 }
 
+/// A reduction behind a contraction joins it only when all else is settled: a
+/// kernel that reads the contraction's result again anyway, to normalise it,
+/// would gain nothing.
+void GroupChooser::pushStatistics() {
+  for (auto [id, node] : llvm::enumerate(plan.nodes))
+    for (unsigned user : node.users) {
+      const Group &producer = groups[plan.groups.find(id)];
+      const Group &reader = groups[plan.groups.find(user)];
+      if (producer.hasHero && reader.hasReduction && !reader.hasHero)
+        push({edgeSaving(id, user), 0, static_cast<unsigned>(id), user, 0});
+    }
+}
+
 void GroupChooser::drain() {
   while (!queue.empty()) {
     Pair pair = queue.top();
@@ -137,6 +151,11 @@ void GroupChooser::run() {
   pushEdges();
   drain();
   pushSiblings();
+  drain();
+  limits.statistics = options.rowStatistics;
+  if (!limits.statistics)
+    return;
+  pushStatistics();
   drain();
 }
 
@@ -254,7 +273,8 @@ std::optional<Refusal> GroupChooser::quickCheck(unsigned a, unsigned b) {
     return Refusal{RefusalReason::OpaqueOp, culprit(opaque)};
   if (hero(x) && hero(y))
     return Refusal{RefusalReason::SecondContraction, culprit(hero)};
-  if ((hero(x) && reduction(y)) || (reduction(x) && hero(y)))
+  if (!limits.statistics &&
+      ((hero(x) && reduction(y)) || (reduction(x) && hero(y))))
     return Refusal{RefusalReason::ReductionBesideContraction,
                    culprit(reduction)};
   if ((window(x) && (hero(y) || reduction(y))) ||

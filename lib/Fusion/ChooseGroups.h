@@ -95,6 +95,7 @@ private:
   void push(Pair pair);
   void pushEdges();
   void pushSiblings();
+  void pushStatistics();
   /// True if many groups read `value`, which is much smaller than their loops
   /// or `isCopied` into each of them.
   bool isSmallForMany(mlir::Value value, llvm::ArrayRef<unsigned> readers,

@@ -39,6 +39,8 @@
 //              where windows are spelt with slices; such regions march.
 // Contraction  spine = loops of the hero. Prologue ops are read at maps of all
 //              dims through the hero's operands, epilogue ops at parallel dims.
+//              Reductions of what the epilogue makes over the loops of one
+//              operand are `statistics`, read by nothing but [row]-shaped ops.
 // Naive        one op that is a kernel of its own, any role.
 // Multi        independent regions side by side in one launch (`parts`).
 // Chain        regions one after the other in one launch of one cluster.
@@ -78,6 +80,9 @@ struct RegionOutput {
   /// Made of column sums: stored once per reduced index, when all rows are
   /// done; `index` uses no parallel dim.
   bool isColumn = false;
+  /// Contraction: one value a row, stored when the row is complete; `index`
+  /// uses no dim that `statistics` reduce.
+  bool isStatistic = false;
 };
 
 /// What a tile of the spine needs of one axis of a staged value: elements
@@ -138,6 +143,9 @@ struct RegionForm {
   /// Row only: reductions over the parallel axes. Parallel loops are reduced
   /// spine dims, and the converse.
   llvm::SmallVector<RegionStage> columns;
+  /// Contraction only: reductions of epilogue values over all parallel dims of
+  /// one operand's own. Their loops are functions of parallel dims.
+  llvm::SmallVector<RegionStage> statistics;
   /// How each op is evaluated; stages included, constants not.
   llvm::DenseMap<mlir::Operation *, OpPlacement> placements;
   /// Stencil: the tile per spine dim that the halo bound was checked with, the
@@ -184,6 +192,8 @@ struct RegionLimits {
   /// Most distinct indices at which one op is evaluated: a 5 x 5 stencil spelt
   /// with slices has 25. Whether that many pay is the cost model's to say.
   unsigned maxReads = 32;
+  /// Whether a contraction may have `statistics`.
+  bool statistics = true;
 };
 
 /// The shape of the kernel that computes `outputs` (results of `ops`) from

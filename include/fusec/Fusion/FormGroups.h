@@ -26,6 +26,8 @@ struct FormGroupsOptions {
   /// Also put small independent kernels side by side in one launch, and tiny
   /// ones that depend on each other one after the other.
   bool horizontal = true;
+  /// Also make reductions of a contraction's rows a part of its kernel.
+  bool rowStatistics = true;
 };
 
 /// What `fusion` becomes as a kernel; no ops and no cost if it is not legal.

@@ -39,6 +39,8 @@ def FormGroupsPass : Pass<"fusec-fusion-form-groups", "::mlir::func::FuncOp"> {
            "Most values live at once in a thread">,
     Option<"horizontal", "horizontal", "bool", "false",
            "Put small unrelated kernels side by side in one launch">,
+    Option<"rowStatistics", "row-statistics", "bool", "false",
+           "Reduce the rows of a contraction's result in its kernel">,
     Option<"printDecisions", "print-decisions", "bool", "false",
            "Report every kernel and every edge that is not fused">,
     Option<"verifyGroups", "verify-groups", "bool", "false",

@@ -265,14 +265,22 @@ struct ContractionBuilder {
 
   tile::ContractOp build(GemmKind kind) {
     Type element = elementType(kind, kb.builder.getContext());
+    SmallVector<Value> states;
+    size_t count = HoleBuilder::stateTypes(kb.form).size();
+    for (size_t i = 0; i < count; ++i)
+      states.push_back(kb.scratch(i));
+    Value counters = count ? kb.scratch(count) : Value();
     auto op = tile::ContractOp::create(
-        kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(), element,
-        ArrayRef<int64_t>{}, /*lhsVector=*/1, /*lhsOuter=*/false,
+        kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(), states,
+        counters, element, ArrayRef<int64_t>{}, /*lhsVector=*/1,
+        /*lhsOuter=*/false,
         /*rhsVector=*/1, /*rhsOuter=*/false,
         /*lhsMatrix=*/nullptr, /*rhsMatrix=*/nullptr);
     HoleBuilder holes(kb, shape, element, m, n);
     holes.buildOperand(op, /*isLhs=*/true, hasFewRows);
     holes.buildOperand(op, /*isLhs=*/false);
+    if (count)
+      holes.buildStatistics(op);
     if (isFloat8(kind) && supplyOf(op) == GemmSupply::Computed)
       return op;
     config = chooseConfig(
@@ -343,7 +351,14 @@ buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
     return kb.fusion.emitOpError() << "has " << rows << " x " << columns
                                    << " results: expected multiples of "
                                    << rowUnit << " and " << columnUnit;
-  kb.begin(/*threads=*/32, {1, 1, 1}, extents);
+  // How many elements they have follows from the configuration.
+  SmallVector<KernelBuilder::Scratch> scratch;
+  for (Type type : HoleBuilder::stateTypes(kb.form))
+    scratch.push_back({type, 0});
+  if (!scratch.empty())
+    scratch.push_back({kb.builder.getI32Type(), 0});
+  kb.begin(/*threads=*/32, {1, 1, 1}, extents, scratch,
+           /*kept=*/scratch.empty() ? 0 : 1);
   Value m = kb.mulIndex(kb.extent(0), rowUnit);
   Value n = hasOpenColumns ? kb.mulIndex(kb.extent(2), columnUnit)
                            : kb.index(shape.extent(shape.n));
@@ -360,6 +375,12 @@ buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
     return kb.fusion.emitOpError()
            << "has " << rows << " rows: expected at most " << config.boxRows;
   op.setConfig(config.toNumbers());
+  if (!scratch.empty()) {
+    SmallVector<int64_t> counts(scratch.size() - 1,
+                                rows * batches * config.rowParts(columns));
+    counts.push_back(config.rowCounters(rows, batches));
+    kb.kernel.setScratch(counts);
+  }
   kb.kernel.setThreads(config.threads());
   kb.kernel.setGrid({config.grid(rows, columns, batches,
                                  cuda::GemmDevice::of(kb.options.target)),
@@ -371,13 +392,19 @@ FailureOr<tile::KernelOp>
 graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   analysis::FactTable facts;
   std::optional<ContractionShape> pattern = contractionShape(facts, kb.pattern);
-  if (!pattern)
+  auto withoutSkeleton = [&]() -> FailureOr<tile::KernelOp> {
+    if (!kb.form.statistics.empty())
+      return kb.fusion.emitOpError("reduces rows of a product that the "
+                                   "skeleton does not make");
     return schedulePointwise(kb);
+  };
+  if (!pattern)
+    return withoutSkeleton();
   std::optional<GemmKind> kind = floatKind(kb.form.hero());
   if (!kind)
     kind = integerKind(kb.form.hero(), pattern->extent(pattern->k));
   if (!kind)
-    return schedulePointwise(kb);
+    return withoutSkeleton();
   std::optional<GemmKind> narrowest = float8Kind(kb, kb.form.hero());
   if (pattern->lhsOperand == 1) {
     kind = exchanged(*kind);
@@ -420,7 +447,8 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
       return kernel;
     kernel->erase();
   }
-  if (isNarrow && pattern->extent(pattern->k) >= kShortSum)
+  if (isNarrow && pattern->extent(pattern->k) >= kShortSum &&
+      kb.form.statistics.empty())
     return scheduleRow(kb, analysis::accessFacts(facts, kb.pattern));
-  return schedulePointwise(kb);
+  return withoutSkeleton();
 }

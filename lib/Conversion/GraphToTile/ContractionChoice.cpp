@@ -78,8 +78,11 @@ static std::string titleOf(cuda::GemmKind kind, const ContractionShape &shape) {
 GemmConfig graph_to_tile::chooseConfig(const KernelBuilder &kb,
                                        const ContractionShape &shape,
                                        const ContractionProblem &problem) {
+  // The warps of the loop for few rows have parts of k, not rows.
+  bool hasRows = !kb.form.statistics.empty();
   std::vector<GemmRanked> ranked =
-      rank(kb, shape, problem.kind, problem.supply, &problem.orders);
+      rank(kb, shape, problem.kind, problem.supply,
+           hasRows ? nullptr : &problem.orders);
   if (!kb.options.chooser)
     return ranked.front().config;
   if (problem.mustStream) {

@@ -401,9 +401,12 @@ void HoleBuilder::buildEpilogue(tile::ContractOp op, int64_t columns) {
     return value.getDefiningOp() == hero ? finish(eb, hero, sum) : Value();
   };
   for (auto [i, output] : llvm::enumerate(kb.form.outputs)) {
+    if (output.isStatistic)
+      continue;
     SmallVector<Value> index = eb.apply(output.index, spine);
     emitter.store(emitter.emit(output.value, index), kb.outputBuffer(i),
                   cast<RankedTensorType>(output.value.getType()), index, mask);
   }
-  tile::YieldOp::create(kb.builder, kb.loc, ValueRange{});
+  tile::YieldOp::create(kb.builder, kb.loc,
+                        liftStatistics(emitter, spine, mask));
 }

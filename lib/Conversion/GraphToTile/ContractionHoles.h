@@ -25,6 +25,11 @@ public:
   void buildOperand(tile::ContractOp op, bool isLhs, bool alongK = false);
   /// `columns` of a row at once: 8 or 4.
   void buildEpilogue(tile::ContractOp op, int64_t columns);
+  /// The holes that deal with states of rows (ContractionStatistics.cpp).
+  void buildStatistics(tile::ContractOp op);
+  /// State values of the region's statistics.
+  static llvm::SmallVector<mlir::Type>
+  stateTypes(const analysis::RegionForm &form);
 
   /// How B's hole reads in pieces of `span` elements along k.
   struct Stream {
@@ -66,6 +71,11 @@ private:
   llvm::SmallVector<mlir::Value> spineIndex(
       RegionEmitter &emitter,
       llvm::ArrayRef<std::pair<llvm::ArrayRef<unsigned>, mlir::Value>> linear);
+  /// The states of the columns that an epilogue has at `spine`, where `mask`
+  /// holds; one element each.
+  llvm::SmallVector<mlir::Value> liftStatistics(RegionEmitter &emitter,
+                                                mlir::ValueRange spine,
+                                                mlir::Value mask);
   mlir::Value narrow(graph::ElementBuilder &eb, mlir::Value value);
   mlir::Value finish(graph::ElementBuilder &eb,
                      graph::ReductionOpInterface hero, mlir::Value sum);

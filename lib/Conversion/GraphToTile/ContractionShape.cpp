@@ -157,6 +157,18 @@ static std::optional<unsigned> contiguousLoop(const ContractionShape &shape,
   return std::nullopt;
 }
 
+/// Whether `stage` reduces `loop` of `shape`.
+static bool reducesLoop(const analysis::RegionStage &stage,
+                        const ContractionShape &shape, unsigned loop) {
+  AffineMap loops =
+      analysis::composeIndex(stage.loops, shape.spine, shape.sizes);
+  return llvm::any_of(
+      loops.getResults().drop_front(stage.result.getNumResults()),
+      [&](AffineExpr expr) {
+        return analysis::usesDimIn(expr, loop, loop + 1);
+      });
+}
+
 std::optional<ContractionShape>
 graph_to_tile::contractionShape(analysis::FactTable &facts,
                                 const analysis::RegionForm &form) {
@@ -197,8 +209,17 @@ graph_to_tile::contractionShape(analysis::FactTable &facts,
   std::optional<Access> output = mainOutput(form, shape);
   for (auto *loops : {&shape.batch, &shape.m, &shape.n})
     sortByStride(*loops, output);
-  if (std::optional<unsigned> inner = contiguousLoop(shape, *output);
-      inner && llvm::is_contained(shape.m, *inner)) {
+  bool isTurned;
+  if (!form.statistics.empty()) {
+    // Columns are what is reduced.
+    isTurned = llvm::any_of(shape.m, [&](unsigned loop) {
+      return reducesLoop(form.statistics.front(), shape, loop);
+    });
+  } else {
+    std::optional<unsigned> inner = contiguousLoop(shape, *output);
+    isTurned = inner && llvm::is_contained(shape.m, *inner);
+  }
+  if (isTurned) {
     std::swap(shape.m, shape.n);
     shape.lhsOperand = 1;
   }

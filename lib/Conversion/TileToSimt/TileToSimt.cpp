@@ -64,7 +64,8 @@ private:
   LogicalResult lowerFor(scf::ForOp loop);
   LogicalResult lowerIf(scf::IfOp op);
   LogicalResult lowerContract(tile::ContractOp op);
-  LogicalResult lowerHole(Region &from, Region &to);
+  /// `yieldsElements`: an array of what the hole yields, instead of scalars.
+  LogicalResult lowerHole(Region &from, Region &to, bool yieldsElements);
   void lowerStore(tile::StoreOp store);
   void lowerShift(tile::ShiftOp shift);
   void lowerCopy(tile::CopyOp copy);
@@ -388,7 +389,8 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
 // Holes
 //===----------------------------------------------------------------------===//
 
-LogicalResult KernelLowering::lowerHole(Region &from, Region &to) {
+LogicalResult KernelLowering::lowerHole(Region &from, Region &to,
+                                        bool yieldsElements) {
   OpBuilder::InsertionGuard guard(code.builder);
   // Constants are shared between holes, their arrays are not.
   auto outside = code.arrays;
@@ -409,7 +411,7 @@ LogicalResult KernelLowering::lowerHole(Region &from, Region &to) {
     return failure();
   Operation *end = from.front().getTerminator();
   SmallVector<Value> results;
-  if (end->getNumOperands() == 1) {
+  if (yieldsElements) {
     Value tile = end->getOperand(0);
     code.materialize(tile);
     results.push_back(
@@ -418,8 +420,9 @@ LogicalResult KernelLowering::lowerHole(Region &from, Region &to) {
             : code.arrays.lookup(tile));
   } else {
     code.forEachRegister(end->getLoc(), 1, [&](Value reg) {
-      for (Value tile : end->getOperands())
-        results.push_back(code.element(tile, reg));
+      for (Value value : end->getOperands())
+        results.push_back(isTile(value) ? code.element(value, reg)
+                                        : code.scalars.lookup(value));
     });
   }
   simt::YieldOp::create(code.builder, end->getLoc(), results);
@@ -431,16 +434,23 @@ LogicalResult KernelLowering::lowerContract(tile::ContractOp op) {
   auto base = [&](Value buffer) {
     return buffer ? code.scalars.lookup(buffer) : Value();
   };
+  SmallVector<Value> states =
+      llvm::map_to_vector(op.getStates(), [&](Value v) { return base(v); });
   auto lowered = simt::ContractOp::create(
       code.builder, op.getLoc(), code.scalars.lookup(op.getBatch()),
       code.scalars.lookup(op.getM()), code.scalars.lookup(op.getN()),
       code.scalars.lookup(op.getK()), base(op.getLhsBase()),
-      base(op.getRhsBase()), op.getElementType(), op.getConfig(),
-      op.getLhsVector(), op.getLhsOuter(), op.getRhsVector(), op.getRhsOuter(),
-      op.getLhsMatrixAttr(), op.getRhsMatrixAttr());
-  return success(succeeded(lowerHole(op.getLhs(), lowered.getLhs())) &&
-                 succeeded(lowerHole(op.getRhs(), lowered.getRhs())) &&
-                 succeeded(lowerHole(op.getEpilogue(), lowered.getEpilogue())));
+      base(op.getRhsBase()), states, base(op.getCounters()),
+      op.getElementType(), op.getConfig(), op.getLhsVector(), op.getLhsOuter(),
+      op.getRhsVector(), op.getRhsOuter(), op.getLhsMatrixAttr(),
+      op.getRhsMatrixAttr());
+  for (auto [from, to] : llvm::zip(op->getRegions(), lowered->getRegions())) {
+    bool isElements = (&from == &op.getLhs() && !op.getLhsBase()) ||
+                      (&from == &op.getRhs() && !op.getRhsBase());
+    if (!from.empty() && failed(lowerHole(from, to, isElements)))
+      return failure();
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

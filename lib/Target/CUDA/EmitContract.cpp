@@ -10,6 +10,7 @@
 #include "Emitter.h"
 #include "HoleSplit.h"
 #include "HoleStream.h"
+#include "RowHoles.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -48,6 +49,7 @@ private:
                             int64_t vector);
   LogicalResult writeEpilogue(Block &hole);
   LogicalResult writePrefetch(Block &hole);
+  LogicalResult writeRows();
   /// Writes ops of the hole that are, or are not, in the late part.
   LogicalResult writePart(Emitter &emitter, Block &hole, const HoleSplit &split,
                           bool late);
@@ -98,6 +100,9 @@ void HoleWriter::collectMembers() {
     add(op.getLhsBase());
   if (!rhsBoxes)
     add(op.getRhsBase());
+  for (Value buffer : op.getStates())
+    add(buffer);
+  add(op.getCounters());
   op->walk([&](Operation *inner) {
     Region *hole = inner->getParentRegion();
     if (inner == op || (lhsBoxes && hole == &op.getLhs()) ||
@@ -393,7 +398,9 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
        << ";\n"
        << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
        << ";\n";
-  os << "  FUSEC_METHOD void epilogue(i32 b, i32 m, i32 n, const "
+  bool hasRows = !op.getStates().empty();
+  os << "  FUSEC_METHOD " << (hasRows ? "Row" : "void")
+     << " epilogue(i32 b, i32 m, i32 n, const "
      << (isInteger(config.kind) ? "i32" : "f32") << " (&acc)[" << columns
      << "], i32 valid) const {\n";
   Emitter emitter = function();
@@ -405,6 +412,8 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
     emitter.storeCondition = "valid > 0";
   if (failed(emitter.emitBlock(hole)))
     return failure();
+  if (hasRows)
+    writeRowYield(emitter, hole);
   os << "  }\n";
   return success();
 }
@@ -451,6 +460,16 @@ LogicalResult HoleWriter::writePrefetch(Block &hole) {
   return success();
 }
 
+LogicalResult HoleWriter::writeRows() {
+  if (op.getStates().empty())
+    return success();
+  return writeRowHoles(
+      op, os, [&] { return function(); },
+      [&](Emitter &emitter, Value value, const char *name) {
+        bind(emitter, value, name);
+      });
+}
+
 LogicalResult HoleWriter::write() {
   collectMembers();
   std::string holes = std::string(1, Emitter::kEntryMark) + "_holes";
@@ -466,7 +485,7 @@ LogicalResult HoleWriter::write() {
                           op.getLhsOuter())) ||
       failed(writeOperand('B', op.getRhs(), op.getRhsBase(), op.getRhsVector(),
                           op.getRhsOuter())) ||
-      failed(writeEpilogue(op.getEpilogue().front())) ||
+      failed(writeRows()) || failed(writeEpilogue(op.getEpilogue().front())) ||
       (config.loop == GemmLoop::Warpgroup &&
        failed(writePrefetch(op.getEpilogue().front()))))
     return failure();

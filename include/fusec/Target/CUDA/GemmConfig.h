@@ -159,6 +159,10 @@ struct GemmConfig {
   /// holds at once.
   int64_t grid(int64_t m, int64_t n, int64_t batch,
                const GemmDevice &device) const;
+  /// Parts of the columns whose states of rows are kept apart, and counters of
+  /// warps that have the same rows in several tiles (gemm_rows.cuh).
+  int64_t rowParts(int64_t n) const;
+  int64_t rowCounters(int64_t m, int64_t batch) const;
   /// The device type, "GemmConfig<GemmKind::F16, 128, 128, 64, 2, 2, 3, 8, 1>".
   std::string deviceType() const;
   /// The device function to call.

@@ -246,6 +246,32 @@ static LogicalResult verifyHole(ContractOp op, Region &hole, unsigned arguments,
   return success();
 }
 
+/// Checks that every hole that deals with states has all of them.
+static LogicalResult verifyStates(ContractOp op) {
+  unsigned count = op.getStates().size();
+  if (bool(op.getCounters()) != (count > 0) ||
+      op.getEpilogue().front().getTerminator()->getNumOperands() != count)
+    return op.emitOpError() << "expected counters and an epilogue that yields "
+                            << count << " states";
+  struct Hole {
+    Region &region;
+    unsigned arguments, results;
+  };
+  for (Hole hole : {Hole{op.getNone(), 0, count},
+                    {op.getJoin(), 2 * count, count},
+                    {op.getFinish(), 2 + count, 0}}) {
+    if (!count && hole.region.empty())
+      continue;
+    if (!count || !hole.region.hasOneBlock() ||
+        hole.region.getNumArguments() != hole.arguments ||
+        hole.region.front().getTerminator()->getNumOperands() != hole.results)
+      return op.emitOpError()
+             << "expected a hole of " << hole.arguments << " arguments and "
+             << hole.results << " results for " << count << " states";
+  }
+  return success();
+}
+
 LogicalResult ContractOp::verify() {
   if (failed(verifyHole(*this, getLhs(), 3, "lhs")) ||
       failed(verifyHole(*this, getRhs(), 3, "rhs")) ||
@@ -256,7 +282,7 @@ LogicalResult ContractOp::verify() {
     if (hole->front().getTerminator()->getNumOperands() != (base ? 2u : 1u))
       return emitOpError() << "expected an operand hole to yield "
                            << (base ? "offset and validity" : "elements");
-  return success();
+  return verifyStates(*this);
 }
 
 int64_t ContractOp::getDivisor(BlockArgument argument) {
@@ -269,6 +295,8 @@ int64_t ContractOp::getDivisor(BlockArgument argument) {
                                getEpilogue().getArgument(3).getType()))
                      .getRegisterCount()
                : 1;
+  if (hole != &getLhs() && hole != &getRhs())
+    return 1;
   bool isLhs = hole == &getLhs();
   bool isOuter = isLhs ? getLhsOuter() : getRhsOuter();
   if (position != (isOuter ? 1u : 2u))

@@ -275,6 +275,19 @@ int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
   return cluster * std::min(clusters(m, n, batch), atOnce);
 }
 
+int64_t GemmConfig::rowParts(int64_t n) const {
+  // Halves have a warpgroup each, pieces of 32 columns a block of a cluster.
+  int64_t perTile = ranks > 1 ? tileN / 32 : halfStages ? 2 : 1;
+  return llvm::divideCeil(n, tileN) * perTile;
+}
+
+int64_t GemmConfig::rowCounters(int64_t m, int64_t batch) const {
+  // The warps of warpgroups have 16 rows of each 64.
+  if (loop == GemmLoop::Warpgroup)
+    return llvm::divideCeil(m, 16) * batch;
+  return llvm::divideCeil(m, tileM) * batch * (threads() / 32);
+}
+
 llvm::StringRef fusec::cuda::name(GemmKind kind) {
   static constexpr llvm::StringRef names[] = {
       "F16",  "BF16", "TF32", "F32",      "I8",       "I8U8",

@@ -188,6 +188,8 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
   if (half == 1 && work.total() >= Config::kLag)
     mbar_wait(empty, GemmApartSlots<Config>::b(0) + Config::kLag - 1, 0);
   GemmApartTurn<Config> turn{{0, 0}, {0, 0}};
+  GemmLater<Config, Holes, 2, Config::kHalfN> later;
+  later.begin();
   // Waits for the slots of the step whose turn it is.
   auto next = [&]() -> GemmApartStep {
     mbar_wait(full, turn.a.slot, turn.a.parity);
@@ -219,6 +221,8 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         wgmma_commit();
         if (s == 0)
           gemmPrefetch<128, Config::kHalfN>(holes, tile, work.m, work.n);
+        if (s == work.countAt())
+          later.count(holes, work.m, work.n);
         wgmma_wait<1>(one);
         FUSEC_UNROLL
         for (i32 r = 0; r < kSums; ++r)
@@ -243,6 +247,8 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         wgmma_commit();
         if (s == 0)
           gemmPrefetch<128, Config::kHalfN>(holes, tile, work.m, work.n);
+        if (s == work.countAt())
+          later.count(holes, work.m, work.n);
         wgmma_wait<1>();
         if (s > 0)
           gemmApartRelease<Config>(empty, lastA, lastB);
@@ -257,7 +263,9 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
     i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
     gemmHandOver<Config>(holes, upper, tile, row, work.m, work.n);
     gemmHandOver<Config>(holes, lower, tile, row + 64, work.m, work.n);
+    later.put(tile);
   }
+  later.count(holes, work.m, work.n);
 }
 
 /// gemm_wgmma of a GemmApartConfig. Boxes of B have half a tile's columns.

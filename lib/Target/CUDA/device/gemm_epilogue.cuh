@@ -40,6 +40,7 @@ FUSEC_DEVICE void gemmEpilogue(const Holes &holes, Shared stage, GemmTile tile,
   for (i32 i = tid(); i < kTotal; i += Config::kThreads) {
     i32 row = i / Stage::kGroups;
     i32 column = i % Stage::kGroups * 8;
+    GemmRow<Holes> state = gemmNoRow(holes);
     if (tile.m0 + row < m && tile.n0 + column < n) {
       typename Config::Sum v[8];
       lds<4>(v, 0, stage, Stage::index(row, column));
@@ -55,9 +56,35 @@ FUSEC_DEVICE void gemmEpilogue(const Holes &holes, Shared stage, GemmTile tile,
           v[e] += more[e];
       }
       i32 left = n - (tile.n0 + column);
-      holes.epilogue(tile.batch, tile.m0 + row, tile.n0 + column, v,
-                     left < 8 ? left : 8);
+      state = gemmCall(holes, tile.batch, tile.m0 + row, tile.n0 + column, v,
+                       left < 8 ? left : 8);
     }
+    if constexpr (GemmRowOf<Holes>::kExists) {
+      state = gemmJoinLanes<Stage::kGroups>(holes, state);
+      if (column == 0 && tile.m0 + row < m)
+        holes.keep(gemmPlace(tile.batch, tile.n0 / Config::kTileN,
+                             gemmParts<Config, Config::kTileN>(n),
+                             tile.m0 + row, m),
+                   state);
+    }
+  }
+  if constexpr (GemmRowOf<Holes>::kExists) {
+    // Whole warps go around the loop, each time with kRows whole rows.
+    constexpr i32 kRows = 32 / Stage::kGroups;
+    constexpr i32 kWarps = Config::kThreads / 32;
+    constexpr i32 kOwn =
+        Config::kTileM > kWarps * kRows ? Config::kTileM / kWarps : kRows;
+    static_assert(Stage::kGroups <= 32 && kOwn % kRows == 0,
+                  "a warp has whole rows");
+    i32 rows = (m + Config::kTileM - 1) / Config::kTileM;
+    i32 first = warp() * kRows;
+    if (first < Config::kTileM)
+      gemmCount<kOwn>(
+          holes,
+          (tile.batch * rows + tile.m0 / Config::kTileM) * kWarps + warp(),
+          gemmParts<Config, Config::kTileN>(n), tile.batch, m, [&](i32 i) {
+            return tile.m0 + i / kRows * (kWarps * kRows) + first + i % kRows;
+          });
   }
 }
 

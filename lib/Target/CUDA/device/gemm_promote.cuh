@@ -29,6 +29,8 @@ FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
                     Config::kTileN % Config::kParts == 0 && kPartN % 8 == 0,
                 "parts of columns of operands along k");
   GemmTurn<Config::kStages> turn{0, 0};
+  GemmLater<Config, Holes, 1, Config::kTileN> later;
+  later.begin();
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
     tile.m0 += group * 64;
@@ -54,6 +56,8 @@ FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
         wgmma_commit();
         if (s == 0 && p == 0)
           gemmPrefetch<64, Config::kTileN>(holes, tile, work.m, work.n);
+        if (s == work.countAt() && p == 0)
+          later.count(holes, work.m, work.n);
         wgmma_wait<0>(sums);
         if (p == Config::kParts - 1)
           gemmRelease<Config>(empty, turn.slot);
@@ -64,7 +68,9 @@ FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
       turn.next();
     }
     gemmDeliver<Config>(holes, acc, tile, group, work);
+    later.put(tile);
   }
+  later.count(holes, work.m, work.n);
 }
 
 #endif // FUSEC_SM90

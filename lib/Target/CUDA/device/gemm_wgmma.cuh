@@ -152,6 +152,9 @@ struct GemmWork {
   FUSEC_METHOD i32 total() const {
     return first() < tiles ? ((tiles - 1 - first()) / stride() + 1) * steps : 0;
   }
+  /// The step after whose products rows of the tile before are counted: their
+  /// stores have had the time to arrive.
+  FUSEC_METHOD i32 countAt() const { return steps > 3 ? 3 : steps - 1; }
   FUSEC_METHOD i32 stride() const { return ncta_x() / Config::kCluster; }
   FUSEC_METHOD GemmTile tile(i32 number) const {
     GemmTile result = gemmTile<Together>(number, m, n);
@@ -386,9 +389,11 @@ FUSEC_DEVICE void gemmExchange(Sum (&v)[8], i32 quad) {
 
 /// Calls the epilogue hole for the columns that a lane has of 32: 8 at once, or
 /// 4, where two lanes have the halves of 8. `fits`: tiles end where columns do.
+/// Returns `state` joined with the state of these columns.
 template <class Holes, class Sum>
-FUSEC_DEVICE void gemmFinish(const Holes &holes, const Sum (&v)[8], i32 batch,
-                             i32 row, i32 column, i32 m, i32 n, bool fits) {
+FUSEC_DEVICE GemmRow<Holes> gemmFinish(const Holes &holes, const Sum (&v)[8],
+                                       i32 batch, i32 row, i32 column, i32 m,
+                                       i32 n, bool fits, GemmRow<Holes> state) {
   constexpr i32 kColumns = Holes::kColumns;
   i32 quad = lane() & 3;
   FUSEC_UNROLL
@@ -402,12 +407,31 @@ FUSEC_DEVICE void gemmFinish(const Holes &holes, const Sum (&v)[8], i32 batch,
                            : 16 * part + 8 * (quad & 1) + 4 * (quad >> 1));
     i32 left = n - at;
     i32 valid = fits || left > kColumns ? kColumns : left;
-    if constexpr (Holes::kMasks)
-      holes.epilogue(batch, row < m ? row : m - 1,
-                     fits || left > 0 ? at : (n - 1) / kColumns * kColumns,
-                     some, row < m ? valid : 0);
-    else if (row < m && (fits || left > 0))
-      holes.epilogue(batch, row, at, some, valid);
+    bool isInside = row < m && (fits || left > 0);
+    if constexpr (Holes::kMasks) {
+      GemmRow<Holes> more =
+          gemmCall(holes, batch, row < m ? row : m - 1,
+                   fits || left > 0 ? at : (n - 1) / kColumns * kColumns, some,
+                   row < m ? valid : 0);
+      state = gemmJoin(holes, state, isInside ? more : gemmNoRow(holes));
+    } else if (isInside) {
+      state =
+          gemmJoin(holes, state, gemmCall(holes, batch, row, at, some, valid));
+    }
+  }
+  return state;
+}
+
+/// Keeps the state of a row's `Columns` columns, which four lanes have.
+template <class Config, i32 Columns, class Holes>
+FUSEC_DEVICE void gemmKeep(const Holes &holes, GemmTile tile, i32 row,
+                           GemmRow<Holes> state, i32 m, i32 n) {
+  if constexpr (GemmRowOf<Holes>::kExists) {
+    state = gemmJoinLanes<4>(holes, state);
+    if ((lane() & 3) == 0 && row < m)
+      holes.keep(gemmPlace(tile.batch, tile.n0 / Columns,
+                           gemmParts<Config, Columns>(n), row, m),
+                 state);
   }
 }
 
@@ -438,15 +462,17 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
       if constexpr (kTogether && !Holes::BoxB::kEights)
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
     }
-    if (kTogether && !kAtOnce && row + 8 * half >= m)
-      continue;
-    FUSEC_UNROLL
+    GemmRow<Holes> state = gemmNoRow(holes);
+    if (!kTogether || kAtOnce || row + 8 * half < m)
+      FUSEC_UNROLL
     for (i32 c = 0; c < R / 16; ++c) {
       if constexpr (!kTogether && !Holes::BoxB::kEights)
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
-      gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c, m,
-                 n, n % Config::kTileN == 0);
+      state =
+          gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c,
+                     m, n, n % Config::kTileN == 0, state);
     }
+    gemmKeep<Config, 2 * R>(holes, tile, row + 8 * half, state, m, n);
   }
 }
 
@@ -531,6 +557,8 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
                     (A::kAlongK && B::kAlongK),
                 "wgmma takes 16-bit elements alone in either order");
   GemmTurn<Config::kStages> turn{0, 0};
+  GemmLater<Config, Holes, 1, Config::kTileN> later;
+  later.begin();
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
     GemmTile part = tile;
@@ -551,6 +579,8 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
       wgmma_commit();
       if (s == 0)
         gemmPrefetch<64, Config::kTileN>(holes, part, work.m, work.n);
+      if (s == work.countAt())
+        later.count(holes, work.m, work.n);
       wgmma_wait<1>();
       if (s > 0)
         gemmRelease<Config>(empty, last);
@@ -560,7 +590,9 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
     wgmma_wait<0>(acc);
     gemmRelease<Config>(empty, last);
     gemmDeliver<Config>(holes, acc, part, group, work);
+    later.put(part);
   }
+  later.count(holes, work.m, work.n);
 }
 
 /// Zeros for the rows of A's tiles that no box brings.

@@ -142,6 +142,24 @@ def norm_product(m, n, k):
                    natives=[("rms_norm, matmul", native)])
 
 
+def unit_norm_product(m, n, k):
+    """RMS norm without weights, then a product."""
+    def graph(b, x, w):
+        ones = b.full("bf16", 1.0, (k,))
+        return {"y": b.matmul(b.rms_norm(x, ones), w)}
+
+    def formula(F, x, w):
+        return F.rms_norm(x, 1.0) @ w,
+
+    def native(torch, x, w):
+        return torch.nn.functional.rms_norm(x, (k,), None, 1e-5) @ w
+    return Product([In("x", "bf16", (m, k)),
+                    In("w", "bf16", (k, n), scale=k ** -0.5)], graph, formula,
+                   size("bf16", m, k) + size("bf16", k, n) + size("bf16", m, n),
+                   [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
+                   natives=[("rms_norm, matmul", native)])
+
+
 _SMALL = dict(m=67, n=136, k=96)
 for _n, _k in ((768, 768), (2304, 768), (768, 3072)):
     for _residual in (False, True):
@@ -160,3 +178,5 @@ add("geglu-4096x11008x4096", gated,
     dict(m=4096, n=11008, k=4096, kind="gelu"), _SMALL, 1.04)
 add("rmsnorm-8192x4096x4096", norm_product, dict(m=8192, n=4096, k=4096),
     _SMALL, 1.05)
+add("unit-rmsnorm-8192x8192x4096", unit_norm_product,
+    dict(m=8192, n=8192, k=4096), _SMALL, 1.05)

@@ -20,6 +20,7 @@
 #include "fusec/Driver/BatchInvariant.h"
 #include "fusec/Driver/Diagnostics.h"
 #include "fusec/Fusion/MergeContractions.h"
+#include "fusec/Fusion/ScaleRows.h"
 #include "fusec/Fusion/SplitSums.h"
 #include "fusec/Reference/Passes.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
@@ -117,13 +118,17 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
   }
   fusion::FormGroupsOptions groups;
   groups.target = options.target;
-  groups.horizontal = groups.rowStatistics = options.horizontal;
+  groups.horizontal = options.horizontal;
+  groups.rowStatistics = options.horizontal && !options.batchInvariant;
   std::vector<fusion::SiblingDecision> siblings;
   if (options.horizontal) {
     fusion::MergedContractions merged =
         fusion::mergeContractions(*entry, groups);
     reference::joinConstants(merged.constantConcats);
     siblings = std::move(merged.decisions);
+    // Depends on how many rows there are.
+    if (options.numerics == NumericsMode::Default && !options.batchInvariant)
+      reference::foldProducts(fusion::scaleRows(*entry).constants);
     // The rows of a divided product are not its outermost loop, so that no
     // other number of them can follow.
     if (!options.batchInvariant)

@@ -13,6 +13,7 @@
 #include "Box.h"
 #include "Combine.h"
 #include "fusec/Dialect/Graph/IR/Float8Products.h"
+#include "fusec/Dialect/Graph/IR/RowScales.h"
 #include "mlir/IR/AffineExpr.h"
 #include <array>
 
@@ -433,6 +434,26 @@ static Interval asTf32(Interval x) {
   return widened(x, 0x1p-11 * magnitude(x) + 0x1p-137);
 }
 
+/// How far operands of `op` may be from what they are, relatively, where the
+/// rows of one may be scaled behind the sum; zeros where not.
+static std::pair<double, double> rowSlack(graph::ContractOp op) {
+  std::pair<double, double> slack = {0, 0};
+  for (bool isLhs : {true, false}) {
+    std::optional<graph::RowScales> scales =
+        op ? graph::rowScales(op, isLhs) : std::nullopt;
+    if (!scales)
+      continue;
+    Type element =
+        cast<RankedTensorType>(op.getLhs().getType()).getElementType();
+    double unit = element.isF16() ? 0x1p-11 : 0x1p-8;
+    double own = unit * scales->roundings,
+           other = unit * double(scales->terms.size());
+    slack.first += isLhs ? own : other;
+    slack.second += isLhs ? other : own;
+  }
+  return slack;
+}
+
 /// contract, convolution: padding multiplies by zero.
 template <typename OpT>
 static Results productRule(Operation *op, Operands operands,
@@ -458,6 +479,10 @@ static Results productRule(Operation *op, Operands operands,
   // Factors of 8-bit floats are applied to the sum: infinite ones give an
   // infinity where a product with zero, or a sum of both signs, gives NaN.
   bool scaled = mayFloat8 && byteSize(l) + byteSize(r) > 2;
+  // Factors of rows may be applied to the sum, too: the scaled operand is then
+  // not rounded, and the other one is, with the factors along what is summed.
+  auto [lhsSlack, rhsSlack] = rowSlack(contract);
+  scaled |= lhsSlack > 0;
   Error error = forEachResult(
       op, operands, context, *box, [&](int64_t i, auto forEachPlace) {
         Sum sum;
@@ -471,6 +496,10 @@ static Results productRule(Operation *op, Operands operands,
           }
           Interval a = places[0] < 0 ? Interval() : lhs.at(places[0]);
           Interval b = rhs.at(places[1]);
+          if (lhsSlack > 0)
+            a = widened(a, lhsSlack * magnitude(a));
+          if (rhsSlack > 0)
+            b = widened(b, rhsSlack * magnitude(b));
           wild |= scaled &&
                   !(std::isfinite(magnitude(a)) && std::isfinite(magnitude(b)));
           if (tf32)

@@ -29,6 +29,11 @@ FoldReport foldConstants(mlir::Operation *root,
 /// dynamic shapes or elements below a byte are left to foldConstants.
 void joinConstants(llvm::ArrayRef<mlir::Operation *> concats);
 
+/// Replaces `products`, each made of constants, by their values, whatever their
+/// size; operands go if nobody else reads them. What the evaluator refuses
+/// stays. A product comes after those that it reads.
+void foldProducts(llvm::ArrayRef<mlir::Operation *> products);
+
 } // namespace fusec::reference
 
 #endif // FUSEC_REFERENCE_PASSES_H

@@ -80,9 +80,8 @@ GemmConfig graph_to_tile::chooseConfig(const KernelBuilder &kb,
                                        const ContractionProblem &problem) {
   // The warps of the loop for few rows have parts of k, not rows.
   bool hasRows = !kb.form.statistics.empty();
-  std::vector<GemmRanked> ranked =
-      rank(kb, shape, problem.kind, problem.supply,
-           hasRows ? nullptr : &problem.orders);
+  std::vector<GemmRanked> ranked = rank(kb, shape, problem.kind, problem.supply,
+                                        hasRows ? nullptr : &problem.orders);
   if (!kb.options.chooser)
     return ranked.front().config;
   if (problem.mustStream) {

@@ -3,7 +3,8 @@
 //
 // Seeded element-wise graphs behind a matrix product: row and column vectors,
 // scalars, tensors of full size, values used again, casts, selections, one or
-// two outputs. Each must be one kernel; some are computed as well.
+// two outputs, and reductions of their rows. Each must be one kernel; some are
+// computed as well.
 //===----------------------------------------------------------------------===//
 #include "Differential.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,8 +23,9 @@ namespace {
 /// Writes one graph.
 class DagWriter {
 public:
-  DagWriter(unsigned seed, int64_t m, int64_t n, int64_t k, bool isSingle)
-      : random(seed), m(m), n(n), k(k), isSingle(isSingle) {}
+  DagWriter(unsigned seed, int64_t m, int64_t n, int64_t k, bool isSingle,
+            bool reduces = false)
+      : random(seed), m(m), n(n), k(k), isSingle(isSingle), reduces(reduces) {}
   std::string write();
 
 private:
@@ -55,10 +57,14 @@ private:
     return name == from.name ? other(from) : name;
   }
   Node step(const Node &from);
+  /// A reduction of the rows of `from`, and at times what follows from it.
+  Node reduction(const Node &from);
 
   std::mt19937 random;
   int64_t m, n, k;
   bool isSingle;
+  /// Reductions of rows are outputs, too.
+  bool reduces;
   unsigned count = 0;
   std::string arguments, body;
   std::vector<Node> nodes;
@@ -132,6 +138,21 @@ DagWriter::Node DagWriter::step(const Node &from) {
   return {name, from.element};
 }
 
+DagWriter::Node DagWriter::reduction(const Node &from) {
+  std::string row = formatv("tensor<{0}x{1}>", m, from.element);
+  std::string name = fresh();
+  line(formatv("{0} = graph.reduce {1} {2} [1] : {3} -> {4}", name,
+               pick({"max", "min", "sum"}), from.name, full(from.element),
+               row));
+  if (draw(2)) {
+    std::string next = fresh();
+    line(formatv("{0} = graph.{1} {2} : {3}", next,
+                 pick({"abs", "neg", "logistic"}), name, row));
+    name = next;
+  }
+  return {name, from.element};
+}
+
 std::string DagWriter::write() {
   std::string type = element();
   bool isTurned = draw(2);
@@ -150,9 +171,15 @@ std::string DagWriter::write() {
       draw(2) && other.name != outputs[0].name)
     outputs.push_back(other);
   std::string names, types;
-  for (const Node &output : outputs) {
-    names += (names.empty() ? "" : ", ") + output.name;
-    types += (types.empty() ? "" : ", ") + full(output.element);
+  auto result = [&](const std::string &name, const std::string &type) {
+    names += (names.empty() ? "" : ", ") + name;
+    types += (types.empty() ? "" : ", ") + type;
+  };
+  for (const Node &output : outputs)
+    result(output.name, full(output.element));
+  for (unsigned i = 0; reduces && i <= draw(2); ++i) {
+    Node row = reduction(outputs[draw(outputs.size())]);
+    result(row.name, formatv("tensor<{0}x{1}>", m, row.element));
   }
   return formatv("func.func @f(%a: {0}, %b: {1}{2}) -> ({3}) {{\n{4}  return "
                  "{5} : {3}\n}\n",
@@ -177,10 +204,36 @@ TEST(EpilogueDag, IsOneKernel) {
   }
 }
 
+TEST(EpilogueDag, ReducesRowsInOneKernel) {
+  for (unsigned seed = 2000; seed < 2100; ++seed) {
+    std::string text =
+        DagWriter(seed, 2048, 1536, 512, /*isSingle=*/false, /*reduces=*/true)
+            .write();
+    DialectRegistry registry;
+    driver::registerDialects(registry);
+    MLIRContext context(registry);
+    auto module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module) << text;
+    driver::CompileOptions options;
+    options.target = seed % 2 ? TargetInfo::h200() : TargetInfo::a100();
+    auto compiled = driver::compile(*module, options);
+    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError()) << text;
+    EXPECT_EQ(compiled->program.kernels.size(), 1u) << text;
+  }
+}
+
 // Products of 24 terms are below 96 and GELU and the like steeper than 1.13 in
 // no place, so a few of them in a row keep 1e-3 of errors of 1e-5.
 TEST(EpilogueDag, IsRight) {
   for (unsigned seed = 1000; seed < 1012; ++seed)
     checkGraph(DagWriter(seed, 33, 40, 24, /*isSingle=*/true).write(),
                {{1e-4, 1e-3}, false, seed, 1});
+}
+
+// Sums of 40 such elements.
+TEST(EpilogueDag, ReductionsAreRight) {
+  for (unsigned seed = 3000; seed < 3010; ++seed)
+    checkGraph(DagWriter(seed, 33, 40, 24, /*isSingle=*/true, /*reduces=*/true)
+                   .write(),
+               {{1e-4, 2e-2}, false, seed, 1});
 }

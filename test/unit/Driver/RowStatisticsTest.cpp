@@ -137,6 +137,12 @@ TEST(RowStatistics, Boxes) {
       check(s, "bf16", What::Squares, false, turnA, turnB);
 }
 
+// Clusters that divide k: a piece of 32 columns is a part of a row.
+TEST(RowStatistics, DividedSums) {
+  check({136, 136, 2048}, "bf16", What::Squares, false, false, true);
+  check({72, 264, 4096}, "f16", What::Two);
+}
+
 TEST(RowStatistics, Singles) {
   for (Size s : {Size{8, 8, 3}, {31, 33, 7}, {65, 100, 17}, {130, 129, 20}})
     for (What what : {What::Squares, What::Amax})

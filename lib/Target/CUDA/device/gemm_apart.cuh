@@ -204,6 +204,8 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
     Sum upper[kSums], lower[kSums];
     i32 lastA = 0, lastB = 0;
     if constexpr (Config::kPromoted) {
+      // As in gemm_promote.cuh.
+      later.count(holes, work.m, work.n);
       FUSEC_UNROLL
       for (i32 r = 0; r < kSums; ++r)
         upper[r] = lower[r] = 0;
@@ -221,8 +223,6 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         wgmma_commit();
         if (s == 0)
           gemmPrefetch<128, Config::kHalfN>(holes, tile, work.m, work.n);
-        if (s == work.countAt())
-          later.count(holes, work.m, work.n);
         wgmma_wait<1>(one);
         FUSEC_UNROLL
         for (i32 r = 0; r < kSums; ++r)

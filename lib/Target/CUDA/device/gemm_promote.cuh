@@ -34,6 +34,8 @@ FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
     tile.m0 += group * 64;
+    // There are no registers for it beside two sets of sums.
+    later.count(holes, work.m, work.n);
     typename Config::Sum acc[Config::kTileN / 2];
     FUSEC_UNROLL
     for (i32 r = 0; r < Config::kTileN / 2; ++r)
@@ -56,8 +58,6 @@ FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
         wgmma_commit();
         if (s == 0 && p == 0)
           gemmPrefetch<64, Config::kTileN>(holes, tile, work.m, work.n);
-        if (s == work.countAt() && p == 0)
-          later.count(holes, work.m, work.n);
         wgmma_wait<0>(sums);
         if (p == Config::kParts - 1)
           gemmRelease<Config>(empty, turn.slot);

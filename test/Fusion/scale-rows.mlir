@@ -1,0 +1,85 @@
+// RUN: split-file %s %t
+// RUN: fusec compile %t/norm.mlir --emit=fused -o - | FileCheck %s --check-prefix=NORM
+// RUN: fusec compile %t/norm.mlir --emit=fused --exact -o - | FileCheck %s --check-prefix=EXACT
+// RUN: fusec compile %t/weights.mlir --emit=fused -o - | FileCheck %s --check-prefix=WEIGHTS
+// RUN: fusec compile %t/softmax.mlir --emit=fused -o - | FileCheck %s --check-prefix=SOFTMAX
+// RUN: fusec compile %t/chain.mlir --emit=fused -o - | FileCheck %s --check-prefix=CHAIN
+
+// A norm becomes one vector; the product reads %x as it is. Weights of the norm
+// go into those of the product, which are constants.
+// NORM: graph.fusion({{.*}}) : (tensor<256x512xbf16>) -> tensor<256xf32>
+// NORM:   graph.rsqrt
+// NORM: graph.fusion
+// NORM:   graph.contract {{.*}} -> tensor<256x128xf32>
+// NORM-NEXT: graph.broadcast {{.*}} [0]
+// NORM-NEXT: graph.mul
+// NORM-NEXT: graph.cast
+// NORM-NOT: graph.fusion
+
+// EXACT: graph.fusion({{.*}}-> tensor<256x512xbf16> {
+// EXACT: graph.contract {{.*}} -> tensor<256x128xbf16>
+
+// Weights that are inputs would be written anew at each run.
+// WEIGHTS: graph.fusion({{.*}}) : (tensor<256x512xbf16>, tensor<512xbf16>) -> tensor<256x512xbf16>
+// WEIGHTS: graph.contract {{.*}} -> tensor<256x128xbf16>
+
+// The kernel that sums the parts of a softmax stores them, scaled or not.
+// SOFTMAX: graph.fusion({{.*}}) : (tensor<256x512xf16>) -> tensor<256x512xf16>
+// SOFTMAX: graph.contract {{.*}} -> tensor<256x128xf16>
+
+// Product, residual, norm, product: two kernels.
+// CHAIN: graph.fusion({{.*}}) -> (tensor<256x512xbf16>, tensor<256xf32>)
+// CHAIN:   graph.contract
+// CHAIN:   graph.reduce sum
+// CHAIN:   graph.rsqrt
+// CHAIN: graph.fusion
+// CHAIN:   graph.contract
+// CHAIN-NOT: graph.fusion
+
+//--- norm.mlir
+func.func @f(%x: tensor<256x512xbf16>) -> tensor<256x128xbf16> {
+  %g = graph.iota 0 : tensor<512xbf16>
+  %w = graph.constant dense<0.25> : tensor<512x128xbf16>
+  %n = graph.rms_norm %x, %g axis = 1 epsilon = 1.0e-5 : tensor<256x512xbf16>, tensor<512xbf16>
+  %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
+  return %y : tensor<256x128xbf16>
+}
+
+//--- weights.mlir
+func.func @f(%x: tensor<256x512xbf16>, %g: tensor<512xbf16>, %w: tensor<512x128xbf16>) -> tensor<256x128xbf16> {
+  %n = graph.rms_norm %x, %g axis = 1 epsilon = 1.0e-5 : tensor<256x512xbf16>, tensor<512xbf16>
+  %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
+  return %y : tensor<256x128xbf16>
+}
+
+//--- softmax.mlir
+func.func @f(%x: tensor<256x512xf16>, %w: tensor<512x128xf16>) -> tensor<256x128xf16> {
+  %e = graph.exp %x : tensor<256x512xf16>
+  %s = graph.reduce sum %e [1] : tensor<256x512xf16> -> tensor<256xf16>
+  %m = graph.reduce max %x [1] : tensor<256x512xf16> -> tensor<256xf16>
+  %c = graph.broadcast %m [0] : tensor<256xf16> -> tensor<256x512xf16>
+  %d = graph.sub %e, %c : tensor<256x512xf16>
+  %b = graph.broadcast %s [0] : tensor<256xf16> -> tensor<256x512xf16>
+  %p = graph.div %d, %b : tensor<256x512xf16>
+  %y = graph.contract %p, %w batch [] x [] contract [1] x [0] : tensor<256x512xf16>, tensor<512x128xf16> -> tensor<256x128xf16>
+  return %y : tensor<256x128xf16>
+}
+
+//--- chain.mlir
+func.func @f(%x: tensor<256x512xbf16>, %r: tensor<256x512xbf16>, %v: tensor<512x512xbf16>, %w: tensor<512x128xbf16>) -> (tensor<256x512xbf16>, tensor<256x128xbf16>) {
+  %e = graph.constant dense<1.0e-5> : tensor<256xf32>
+  %k = graph.constant dense<512.0> : tensor<256xf32>
+  %p = graph.contract %x, %v batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x512xbf16> -> tensor<256x512xbf16>
+  %h = graph.add %p, %r : tensor<256x512xbf16>
+  %c = graph.cast %h : tensor<256x512xbf16> -> tensor<256x512xf32>
+  %q = graph.mul %c, %c : tensor<256x512xf32>
+  %s = graph.reduce sum %q [1] : tensor<256x512xf32> -> tensor<256xf32>
+  %m = graph.div %s, %k : tensor<256xf32>
+  %a = graph.add %m, %e : tensor<256xf32>
+  %f = graph.rsqrt %a : tensor<256xf32>
+  %b = graph.broadcast %f [0] : tensor<256xf32> -> tensor<256x512xf32>
+  %n = graph.mul %c, %b : tensor<256x512xf32>
+  %o = graph.cast %n : tensor<256x512xf32> -> tensor<256x512xbf16>
+  %y = graph.contract %o, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
+  return %h, %y : tensor<256x512xbf16>, tensor<256x128xbf16>
+}

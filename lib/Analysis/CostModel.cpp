@@ -225,7 +225,7 @@ static constexpr double kGridBarrierMicroseconds = 2.5;
 
 /// What the L2 still holds of inputs that are read a second time, backwards,
 /// while as much is written.
-static constexpr double kSecondReadBytes = 16 << 20;
+static constexpr double kHeldWhileStoring = 16 << 20;
 
 /// Bytes of inputs that blocks which meet read from memory a second time.
 static double readAgain(const RowTiling &tiling, double bytes,
@@ -235,8 +235,8 @@ static double readAgain(const RowTiling &tiling, double bytes,
   double kept = std::min(1.0, double(meeting.keptIterations * step) /
                                   double(std::max<int64_t>(1, meeting.share)));
   double waves = double(tiling.blocks(0)) / target.multiprocessors;
-  return std::max(0.0,
-                  bytes * (1 - kept) - kSecondReadBytes * std::max(1.0, waves));
+  return std::max(0.0, bytes * (1 - kept) -
+                           kHeldWhileStoring * std::max(1.0, waves));
 }
 
 /// How the tiling of a row region adds to the time of its bytes.

@@ -6,6 +6,7 @@
 // row make each smaller, and the meeting dearer.
 //===----------------------------------------------------------------------===//
 #include "RowKeeping.h"
+#include "Sizes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace fusec;
@@ -29,10 +30,6 @@ static constexpr int64_t kLeastBytes = 8 * 1024;
 /// Of neighbouring rows, where memory is contiguous across them: more make
 /// clusters larger.
 static constexpr int64_t kLineBytes = 128;
-
-static int64_t ceilDiv(int64_t a, int64_t b) {
-  return llvm::divideCeil(uint64_t(a), uint64_t(b));
-}
 
 /// Warps of a block along `columns`, of which a warp takes `span` at a time.
 static int64_t warpsFor(int64_t bytes, int64_t columns, int64_t span) {
@@ -75,13 +72,7 @@ static int64_t blocksFor(int64_t bytes, int64_t groups,
 static int64_t unrollFor(int64_t chunks, int64_t bytes, int64_t elements) {
   int64_t most = std::clamp<int64_t>(
       std::min(kThreadBytes / bytes, kMaxElements / elements), 1, kMaxUnroll);
-  if (chunks <= most)
-    return chunks;
-  int64_t best = most;
-  for (int64_t unroll = most; 2 * unroll >= most; --unroll)
-    if (ceilDiv(chunks, unroll) * unroll < ceilDiv(chunks, best) * best)
-      best = unroll;
-  return best;
+  return fullestUnroll(chunks, most);
 }
 
 std::optional<RowTiling> analysis::keepRows(const LongRows &rows,

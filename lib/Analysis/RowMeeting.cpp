@@ -5,7 +5,7 @@
 // memory for what it keeps, and fewer blocks leave fewer states to combine.
 //===----------------------------------------------------------------------===//
 #include "RowMeeting.h"
-#include "llvm/Support/MathExtras.h"
+#include "Sizes.h"
 
 #include <limits>
 #include <numeric>
@@ -33,10 +33,6 @@ static constexpr int64_t kLeastBytes = 32 * 1024;
 static constexpr int64_t kTestedWarps = 2;
 static constexpr int64_t kTestedUnroll = 2;
 static constexpr int64_t kTestedSteps = 5;
-
-static int64_t ceilDiv(int64_t a, int64_t b) {
-  return llvm::divideCeil(uint64_t(a), uint64_t(b));
-}
 
 /// Lanes across rows for `groups` vectors: the fewest idle ones, in lines as
 /// long as possible.
@@ -73,18 +69,6 @@ static bool chooseWarps(RowTiling &tiling, RowMeeting &meeting,
   return true;
 }
 
-/// Chunks of an iteration whose loads are on their way together, so that the
-/// last iteration of `chunks` is as full as possible.
-static int64_t unrollFor(int64_t chunks, int64_t most) {
-  if (chunks <= most)
-    return std::max<int64_t>(1, chunks);
-  int64_t best = most;
-  for (int64_t unroll = most; 2 * unroll >= most; --unroll)
-    if (ceilDiv(chunks, unroll) * unroll < ceilDiv(chunks, best) * best)
-      best = unroll;
-  return best;
-}
-
 /// What a block keeps of its share: whole iterations, then the rest. False if
 /// there is no room even for the states that warps exchange.
 static bool choosePlaces(RowTiling &tiling, RowMeeting &meeting,
@@ -97,7 +81,9 @@ static bool choosePlaces(RowTiling &tiling, RowMeeting &meeting,
   int64_t chunk = tiling.columns();
   bool isEven = meeting.share * tiling.splits == meeting.columns;
   int64_t largest = meeting.share + (isEven ? 0 : meeting.unit);
-  tiling.unroll = unrollFor(ceilDiv(meeting.share, chunk), most);
+  // As many as have their loads on the way together.
+  tiling.unroll =
+      std::max<int64_t>(1, fullestUnroll(ceilDiv(meeting.share, chunk), most));
   int64_t step = chunk * tiling.unroll;
   meeting.iterations = meeting.share / step;
   int64_t exchange =

@@ -36,7 +36,8 @@ llvm::Error fusec::tool::checkCacheTuning(const Arguments &arguments,
   return llvm::Error::success();
 }
 
-/// Adds the entries of a file and says how many.
+/// Adds the entries of a file that are no older than what is there, and says
+/// how many.
 static llvm::Expected<size_t> importEntries(llvm::StringRef path,
                                             const TuningRecord &record) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
@@ -46,10 +47,18 @@ static llvm::Expected<size_t> importEntries(llvm::StringRef path,
   auto entries = runtime::parseTuningEntries((*file)->getBuffer());
   if (!entries)
     return withCode(ExitCode::Usage, entries.takeError());
-  for (const TuningEntry &entry : *entries)
+  size_t added = 0;
+  for (const TuningEntry &entry : *entries) {
+    std::optional<TuningEntry> own = record.find(entry.key);
+    if (own && own->date > entry.date)
+      continue;
     if (llvm::Error error = record.insert(entry))
-      return withCode(ExitCode::Usage, std::move(error));
-  return entries->size();
+      return toolError(ExitCode::Usage, llvm::toString(std::move(error)) +
+                                            " (" + llvm::Twine(added) +
+                                            " choices were added)");
+    ++added;
+  }
+  return added;
 }
 
 /// "2026-11-30".

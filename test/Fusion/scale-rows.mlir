@@ -2,6 +2,7 @@
 // RUN: fusec compile %t/norm.mlir --emit=fused -o - | FileCheck %s --check-prefix=NORM
 // RUN: fusec compile %t/norm.mlir --emit=fused --exact -o - | FileCheck %s --check-prefix=EXACT
 // RUN: fusec compile %t/weights.mlir --emit=fused -o - | FileCheck %s --check-prefix=WEIGHTS
+// RUN: fusec compile %t/half.mlir --emit=fused -o - | FileCheck %s --check-prefix=HALF
 // RUN: fusec compile %t/softmax.mlir --emit=fused -o - | FileCheck %s --check-prefix=SOFTMAX
 // RUN: fusec compile %t/chain.mlir --emit=fused -o - | FileCheck %s --check-prefix=CHAIN
 
@@ -23,6 +24,10 @@
 // WEIGHTS: graph.fusion({{.*}}) : (tensor<256x512xbf16>, tensor<512xbf16>) -> tensor<256x512xbf16>
 // WEIGHTS: graph.contract {{.*}} -> tensor<256x128xbf16>
 
+// Products of weights in f16 may leave its range.
+// HALF: graph.fusion({{.*}}) : (tensor<256x512xf16>, {{.*}}) -> tensor<256x512xf16>
+// HALF: graph.contract {{.*}} -> tensor<256x128xf16>
+
 // The kernel that sums the parts of a softmax stores them, scaled or not.
 // SOFTMAX: graph.fusion({{.*}}) : (tensor<256x512xf16>) -> tensor<256x512xf16>
 // SOFTMAX: graph.contract {{.*}} -> tensor<256x128xf16>
@@ -43,6 +48,15 @@ func.func @f(%x: tensor<256x512xbf16>) -> tensor<256x128xbf16> {
   %n = graph.rms_norm %x, %g axis = 1 epsilon = 1.0e-5 : tensor<256x512xbf16>, tensor<512xbf16>
   %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
   return %y : tensor<256x128xbf16>
+}
+
+//--- half.mlir
+func.func @f(%x: tensor<256x512xf16>) -> tensor<256x128xf16> {
+  %g = graph.iota 0 : tensor<512xf16>
+  %w = graph.constant dense<0.25> : tensor<512x128xf16>
+  %n = graph.rms_norm %x, %g axis = 1 epsilon = 1.0e-5 : tensor<256x512xf16>, tensor<512xf16>
+  %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<256x512xf16>, tensor<512x128xf16> -> tensor<256x128xf16>
+  return %y : tensor<256x128xf16>
 }
 
 //--- weights.mlir

@@ -81,6 +81,14 @@ Value KernelBuilder::blockId(unsigned dimension) {
                                  dimension);
 }
 
+void KernelBuilder::enterBody(scf::ForOp loop) {
+  Block *body = loop.getBody();
+  // A loop that carries nothing has its yield already.
+  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+    body->back().erase();
+  builder.setInsertionPointToEnd(body);
+}
+
 Value KernelBuilder::axisTile(RankedTensorType carrier, int64_t axis,
                               Value start) {
   auto type = RankedTensorType::get(carrier.getShape(), builder.getIndexType(),

@@ -10,6 +10,7 @@
 #include "RegionEmitter.h"
 #include "fusec/Analysis/RowTiling.h"
 #include "fusec/Analysis/TransposeTile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace fusec::graph_to_tile {
 
@@ -61,6 +62,8 @@ public:
   mlir::Value addIndex(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mulIndex(mlir::Value lhs, int64_t rhs);
   mlir::Value blockId(unsigned dimension);
+  /// Builds at the end of the body of `loop` from now on; the caller yields.
+  void enterBody(mlir::scf::ForOp loop);
   /// start + coordinate along `axis`, a tile of type `carrier`.
   mlir::Value axisTile(mlir::RankedTensorType carrier, int64_t axis,
                        mlir::Value start);

@@ -158,10 +158,7 @@ SmallVector<Value> MeetingSchedule::meet(ValueRange states) {
                                  kb.index(carrier.getDimSize(1)), identity);
   {
     OpBuilder::InsertionGuard guard(kb.builder);
-    Block *body = loop.getBody();
-    if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
-      body->back().erase();
-    kb.builder.setInsertionPointToEnd(body);
+    kb.enterBody(loop);
     Value rowOf = kb.axisTile(carrier, 0, kb.index(0));
     Value part = kb.axisTile(carrier, 1, loop.getInductionVar());
     Value from = stateOffsets(carrier, rowOf, part);

@@ -213,10 +213,7 @@ void RowSchedule::finish(const analysis::RegionStage &stage, ValueRange state) {
 scf::ForOp RowSchedule::columnLoop(Value start, Value end, ValueRange inits) {
   auto loop =
       scf::ForOp::create(kb.builder, kb.loc, start, end, kb.index(step), inits);
-  Block *body = loop.getBody();
-  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
-    body->back().erase();
-  kb.builder.setInsertionPointToEnd(body);
+  kb.enterBody(loop);
   return loop;
 }
 

@@ -269,10 +269,7 @@ SmallVector<Value> ColumnSchedule::walkRows() {
   rowLoop = scf::ForOp::create(kb.builder, kb.loc, kb.blockId(0), groups,
                                gridSize(), inits);
   OpBuilder::InsertionGuard guard(kb.builder);
-  Block *body = rowLoop.getBody();
-  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
-    body->back().erase();
-  kb.builder.setInsertionPointToEnd(body);
+  kb.enterBody(rowLoop);
   enterRows(rowLoop.getInductionVar());
   reduceRows();
   SmallVector<Value> states = addToColumns(rowLoop.getRegionIterArgs());
@@ -345,10 +342,7 @@ void ColumnSchedule::finishSlice(Value slice) {
                                  kb.index(warps * parts), identity);
   {
     OpBuilder::InsertionGuard guard(kb.builder);
-    Block *body = loop.getBody();
-    if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
-      body->back().erase();
-    kb.builder.setInsertionPointToEnd(body);
+    kb.enterBody(loop);
     Value part = kb.axisTile(carrier, 0, loop.getInductionVar());
     Value mask = kb.emitter.elements().logicalAnd(
         isColumn, kb.below(carrier, part, gridSize()));

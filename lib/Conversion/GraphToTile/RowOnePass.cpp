@@ -494,10 +494,7 @@ void RowSchedule::finishParts() {
                                    kb.index(tiling.splits),
                                    kb.index(parts.parts), identities(units()));
     OpBuilder::InsertionGuard guard(kb.builder);
-    Block *body = loop.getBody();
-    if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
-      body->back().erase();
-    kb.builder.setInsertionPointToEnd(body);
+    kb.enterBody(loop);
     SmallVector<Value> next =
         loadParts(carrier, loop.getInductionVar(), parts.parts);
     graph::ElementBuilder eb = kb.emitter.elements();

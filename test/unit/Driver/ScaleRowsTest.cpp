@@ -79,6 +79,26 @@ TEST(ScaleRows, SpecialValues) {
                {tolerance(72, type), true, 5, 2});
 }
 
+// Weights whose products leave f16, while the sums do not.
+TEST(ScaleRows, ProductsOfWeightsBeyondHalf) {
+  Tolerance scaled = tolerance(64, "f16");
+  scaled.absolute *= 300 * 300;
+  checkGraph(
+      R"(func.func @f(%x: tensor<128x64xf16>, %s: tensor<128xf16>) -> tensor<128x64xf32> {
+    %i = graph.iota 0 : tensor<64xf16>
+    %c = graph.constant dense<300.0> : tensor<64xf16>
+    %g = graph.add %i, %c : tensor<64xf16>
+    %w = graph.constant dense<300.0> : tensor<64x64xf16>
+    %b = graph.broadcast %g [1] : tensor<64xf16> -> tensor<128x64xf16>
+    %r = graph.broadcast %s [0] : tensor<128xf16> -> tensor<128x64xf16>
+    %m = graph.mul %x, %r : tensor<128x64xf16>
+    %n = graph.mul %m, %b : tensor<128x64xf16>
+    %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
+    return %y : tensor<128x64xf32>
+  })",
+      {scaled, false, 7});
+}
+
 // Rounded once, in the order as written.
 TEST(ScaleRows, NotExact) {
   DifferentialOptions options;

@@ -117,7 +117,8 @@ std::optional<RowScales> graph::rowScales(ContractOp op, bool isLhs) {
     return scales;
   }
   Walk walk(operand, summed);
-  if (!walk.run(operand))
+  // Products of two numbers in f16 may leave its range.
+  if (!walk.run(operand) || (element.isF16() && !walk.result.terms.empty()))
     return std::nullopt;
   return std::move(walk.result);
 }

@@ -37,7 +37,7 @@ struct HoistLoadsPass : fusec::tile::impl::HoistLoadsPassBase<HoistLoadsPass> {
   }
 
   void hoist(scf::ForOp loop) {
-    int64_t registers = 0, hoistedRegisters = 0;
+    int64_t inLoop = 0, outside = 0;
     UniformTiles uniform;
     // Equal loads become one: CSE had them apart where stores lie between.
     llvm::SmallDenseSet<std::tuple<Value, Value, Value>> hoisted;
@@ -65,15 +65,14 @@ struct HoistLoadsPass : fusec::tile::impl::HoistLoadsPassBase<HoistLoadsPass> {
           bool stays = llvm::any_of(op->getOperands(), [&](Value operand) {
             return loop->isAncestor(operand.getParentBlock()->getParentOp());
           });
-          // Tiles that stay take registers in the loop, too; scalars take few.
-          if ((isUniform ? hoistedRegisters : registers) + needed >
-              kMaxRegisters)
+          // Tiles take registers where they stay, too; scalars take few.
+          if ((isUniform ? outside : inLoop) + needed > kMaxRegisters)
             return false;
-          registers += needed;
-          hoistedRegisters += stays ? 0 : needed;
-          if (stays)
-            return true;
-          hoisted.insert(key);
+          inLoop += needed;
+          if (!stays) {
+            outside += needed;
+            hoisted.insert(key);
+          }
           return true;
         },
         [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });

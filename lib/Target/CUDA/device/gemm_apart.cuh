@@ -94,7 +94,7 @@ FUSEC_DEVICE void gemmApartBringA(Ring ring, const Map &map,
 }
 
 /// Fills the ring of one half of B; one thread. In a cluster the block of that
-/// rank brings it for both.
+/// number brings it for both.
 template <class Config, class Holes, class Ring, class Map>
 FUSEC_DEVICE void gemmApartBringB(Ring ring, const Map &map,
                                   FUSEC_SHARED_PTR(FusecMbarrier) full,
@@ -106,7 +106,7 @@ FUSEC_DEVICE void gemmApartBringB(Ring ring, const Map &map,
   i32 first = GemmApartSlots<Config>::b(half);
   i32 begin = Config::kStagesA * Config::kSlotA +
               half * (Config::kStagesB * Config::kSlotB);
-  bool isMine = Config::kCluster == 1 || work.rank == half;
+  bool isMine = Config::kCluster == 1 || work.sharer == half;
   GemmTurn<Config::kStagesB> turn{0, 1};
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);

@@ -114,7 +114,7 @@ FUSEC_DEVICE void gemmCombine(const Holes &holes, const Sum (&acc)[R],
     for (i32 r = 0; r < kRanks; ++r)
       lds_cluster<4>(parts[r], 4 * v, sums,
                      ((piece * 4 + v) * 128 + thread) * 4,
-                     r * Config::kSharers + work.rank);
+                     r * Config::kSharers + work.sharer);
     FUSEC_UNROLL
     for (i32 r = 1; r < kRanks; ++r)
       FUSEC_UNROLL

@@ -131,14 +131,14 @@ struct GemmWork {
     static constexpr i32 kTileN = Config::kTileN;
     static constexpr i32 kGroupM = Config::kGroupM;
   };
-  i32 rank;
+  i32 sharer;
   i32 tiles;
   i32 steps;
   i32 firstK;
   i32 m;
   i32 n;
   FUSEC_METHOD void begin(i32 rows, i32 columns, i32 k, i32 batch) {
-    rank = gemmSharer<Config>();
+    sharer = gemmSharer<Config>();
     m = rows;
     n = columns;
     tiles = (m + Together::kTileM - 1) / Together::kTileM *
@@ -158,7 +158,7 @@ struct GemmWork {
   FUSEC_METHOD i32 stride() const { return ncta_x() / Config::kCluster; }
   FUSEC_METHOD GemmTile tile(i32 number) const {
     GemmTile result = gemmTile<Together>(number, m, n);
-    result.m0 += rank * Config::kTileM;
+    result.m0 += sharer * Config::kTileM;
     return result;
   }
 };
@@ -247,14 +247,14 @@ struct GemmFeed<Config, Holes, Side, Box, Tile, Copies, true> {
                 "short boxes are along k");
   i32 batch;
   i32 outer;
-  i32 rank;
+  i32 sharer;
   i32 first;
   FUSEC_METHOD void begin(const Holes &, i32 b, i32 o) {
     batch = b;
     outer = o;
-    rank = first = 0;
+    sharer = first = 0;
     if constexpr (Copies > 1) {
-      rank = gemmSharer<Config>();
+      sharer = gemmSharer<Config>();
       first = gemmFirstSharer<Config>();
     }
   }
@@ -268,7 +268,7 @@ struct GemmFeed<Config, Holes, Side, Box, Tile, Copies, true> {
     constexpr i32 kRows = Box::kAlongK ? kPart : 64;
     FUSEC_UNROLL
     for (i32 row = 0; row < kPart; row += kRows) {
-      i32 o = rank * kPart + row;
+      i32 o = sharer * kPart + row;
       Box::template load<Copies>(ring, at + o * Config::kTileK, map, full, slot,
                                  batch, outer + o, k0, first);
     }

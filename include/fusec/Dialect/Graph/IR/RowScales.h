@@ -35,7 +35,8 @@ struct RowScales {
 };
 
 /// The operand of `op` (lhs or rhs) as such; nothing if it is 8 or 32 bits
-/// wide, no factor scales its rows, or another op is on the way.
+/// wide, no factor scales its rows, another op is on the way, or factors along
+/// what is summed would be multiplied in f16.
 std::optional<RowScales> rowScales(ContractOp op, bool isLhs);
 
 } // namespace fusec::graph

@@ -5,6 +5,7 @@
 #include "RowKeeping.h"
 #include "RowMeeting.h"
 #include "RowPasses.h"
+#include "RowTurn.h"
 #include "Sizes.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 
@@ -337,6 +338,10 @@ RowTiling Chooser::run() {
   int64_t vector = vectorAlong(across ? innerRows : innerColumns,
                                access.elementBytes, kMaxVector);
   int64_t widest = vectorAlong(0, access.elementBytes, kMaxVector);
+  if (!across && !threads && rows)
+    if (auto turned =
+            turnRows(form, access, alongRow(vector, /*streams=*/false), target))
+      return *turned;
   bool isOdd = !across && access.isDense && columns % widest &&
                columns >= kLeastVectors * widest;
   if (!isOdd || threads || !rows)
@@ -459,6 +464,9 @@ std::string analysis::describeRows(const RegionForm &form, FactTable &facts,
            (tiling.cluster > 1 ? blocks("kept by clusters", tiling.cluster)
                                : "kept by a block") +
            ", read once";
+  if (tiling.turn)
+    return rows + "outputs turned in shared memory, " +
+           std::to_string(tiling.turn->along) + " rows at a time";
   if (tiling.isHeld(product(form.reduced)))
     return {};
   unsigned passes = countPasses(form, tiling.onePass);

@@ -148,6 +148,20 @@ def normalise(images, pixels, groups, each):
     return g.out(g.op("sub", x, g.op("broadcast", mean, attrs="[0, 2]", to=full)), mean)
 
 
+def turned(rows, groups, columns):
+    """Blocks of rows times their greatest, stored transposed."""
+    flat, cut = (rows, groups * columns), (rows, groups, columns)
+    g = Graph()
+    x = g.argument(tensor(*flat, "bf16"))
+    wide = g.op("cast", x, to=tensor(*flat, "f32"))
+    blocks = g.op("reshape", wide, to=tensor(*cut, "f32"))
+    top = g.op("reduce max", g.op("abs", blocks), attrs="[2]", to=tensor(rows, groups, "f32"))
+    scaled = g.op("mul", blocks, g.op("broadcast", top, attrs="[0, 1]", to=tensor(*cut, "f32")))
+    back = g.op("cast", g.op("reshape", scaled, to=tensor(*flat, "f32")), to=tensor(*flat, "f8E4M3FN"))
+    g.out(g.op("transpose", back, attrs="[1, 0]", to=tensor(*reversed(flat), "f8E4M3FN")), top)
+    return g
+
+
 def reduce(kind, rows, columns, axis, type_):
     g = Graph()
     x = g.argument(tensor(rows, columns, type_))
@@ -306,6 +320,7 @@ def families():
         "row-shared-groups": ("row, FUSEC_KERNEL_GRID", normalise(2, 8192, 8, 10)),
         "row-shared": ("row, FUSEC_KERNEL_GRID", normalise(1, 70001, 64, 1)),
         "row-statistics": ("row, FUSEC_KERNEL_CLUSTER", statistics(20011, 64)),
+        "row-turned": ("row, FUSEC_SHARED(f8e4m3", turned(300, 7, 32)),
         "row-arg": ("row", arg_reduce(9, 1025)),
         "split-row": ("row, ticket", reduce("sum", 1, 200003, 1, "f32")),
         "split-columns": ("row, ticket", reduce("max", 8200, 33, 0, "f32")),

@@ -71,6 +71,22 @@ struct RowMeeting {
   int64_t groups() const { return batches * rowBlocks; }
 };
 
+/// Whole rows of which some outputs are contiguous across rows, along parallel
+/// dim `dim` (a norm that is stored transposed). A block takes a tile of such
+/// rows, turns those outputs in shared memory and stores them in lines.
+struct RowTurn {
+  unsigned dim = 0;
+  /// Rows of the tile along `dim`; a power of two.
+  int64_t along = 1;
+  /// The innermost other parallel dim, along which short rows follow each other
+  /// in memory, and rows of the tile along it (a power of two); `dim` where
+  /// there is none.
+  unsigned beside = 0;
+  int64_t besideRows = 1;
+  /// Positions in RegionForm::outputs.
+  llvm::SmallVector<unsigned, 2> outputs;
+};
+
 /// The digits. Rows are the parallel spine, columns the reduced one, both
 /// linear. Chosen by the direction in which memory is contiguous:
 ///  * along the row: lanes and vectors run along columns; several short rows
@@ -87,6 +103,8 @@ struct RowTiling {
   int64_t columnWarps = 1, rowWarps = 1;
   /// Vectors (along the row) or elements (across) of a thread along columns.
   int64_t repeats = 1;
+  /// Rows of a thread, along the row.
+  int64_t rowRepeats = 1;
   /// Blocks that share the columns of a row: each reduces a part of them, the
   /// last one to finish combines the parts in order.
   int64_t splits = 1;
@@ -113,11 +131,15 @@ struct RowTiling {
   /// All blocks meet between two passes over the columns, of which each of
   /// `splits` blocks has a share; `rows` and `columns` are then as it says.
   std::optional<RowMeeting> meeting;
+  /// Outputs that are turned; `blocks` is not for these.
+  std::optional<RowTurn> turn;
 
   int64_t threads() const { return 32 * columnWarps * rowWarps; }
   /// Rows and columns that a block, or a cluster, holds at a time. A longer row
   /// is walked in chunks.
-  int64_t rows() const { return 32 / lanes * rowWarps * (across ? vector : 1); }
+  int64_t rows() const {
+    return 32 / lanes * rowWarps * rowRepeats * (across ? vector : 1);
+  }
   int64_t columns() const {
     return (across ? 1 : vector) * lanes * repeats * columnWarps * cluster;
   }

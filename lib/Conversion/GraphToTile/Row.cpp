@@ -23,6 +23,8 @@
 //  * meeting (RowMeeting.cpp): as split, but all blocks wait for each other,
 //    and then store what is needed for each element.
 //  * with sorted lists as states (RowSelect.cpp): in each of these forms.
+//  * turned (RowTurn.cpp): persistent, with outputs that are contiguous across
+//    rows.
 //  * with column sums (RowColumns.cpp): blocks that stay take rows in turn.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
@@ -357,6 +359,19 @@ LogicalResult RowSchedule::runWhole() {
   setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
   if (!isLooped())
     enterColumns(kb.index(0));
+  reduceLevels();
+  storeUniform();
+  if (!hasFull())
+    return success();
+  if (isLooped())
+    storeLooped({{kb.index(0), paddedColumns(), false}});
+  else
+    storeFull(fullValues());
+  return success();
+}
+
+/// All reductions, level by level.
+void RowSchedule::reduceLevels() {
   unsigned levels = 0;
   for (const analysis::RegionStage &stage : form.stages)
     levels = std::max(levels, stage.level + 1);
@@ -367,14 +382,6 @@ LogicalResult RowSchedule::runWhole() {
         stages.push_back(&stage);
     reduceLevel(stages);
   }
-  storeUniform();
-  if (!hasFull())
-    return success();
-  if (isLooped())
-    storeLooped({{kb.index(0), paddedColumns(), false}});
-  else
-    storeFull(fullValues());
-  return success();
 }
 
 /// Quotients by a sum of exp(x - max(x)), which is at least exp(0).
@@ -414,6 +421,10 @@ graph_to_tile::scheduleRow(KernelBuilder &kb,
   }
   if (failed(checkTiling(kb, tiling)))
     return failure();
+  if (tiling.turn) {
+    scheduleTurn(kb, tiling);
+    return kb.kernel;
+  }
   if (failed(RowSchedule(kb, tiling).run()))
     return failure();
   return kb.kernel;

@@ -29,10 +29,13 @@ tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
         lanes, warps, cluster);
   }
   int64_t rowsPerWarp = 32 / t.lanes;
+  SmallVector<Digit> registers = {
+      Digit{t.vector, 1, 1},
+      Digit{t.repeats, t.vector * t.lanes * t.columnWarps, 1}};
+  if (t.rowRepeats > 1)
+    registers.push_back({t.rowRepeats, rowsPerWarp * t.rowWarps, 0});
   return tile::LayoutAttr::get(
-      context,
-      {Digit{t.vector, 1, 1},
-       Digit{t.repeats, t.vector * t.lanes * t.columnWarps, 1}},
+      context, registers,
       {Digit{t.lanes, t.vector, 1}, Digit{rowsPerWarp, 1, 0}},
       {Digit{t.columnWarps, t.vector * t.lanes, 1},
        Digit{t.rowWarps, rowsPerWarp, 0}},

@@ -74,6 +74,7 @@ protected:
   bool enterChunk(const Columns &part, mlir::Value start, int64_t i);
   mlir::Value lookup(mlir::Value value, mlir::ValueRange index);
   mlir::Value uniformValue(mlir::Value value);
+  void reduceLevels();
   void reduceLevel(llvm::ArrayRef<const analysis::RegionStage *> stages);
   llvm::SmallVector<mlir::Value> lift(const analysis::RegionStage &stage);
   llvm::SmallVector<mlir::Value> reduceTiles(graph::ReductionOpInterface op,
@@ -217,6 +218,9 @@ protected:
 /// (RowMeeting.cpp).
 mlir::LogicalResult scheduleMeeting(KernelBuilder &kb,
                                     const analysis::RowTiling &tiling);
+
+/// Builds the kernel of a Row region of which outputs are turned (RowTurn.cpp).
+void scheduleTurn(KernelBuilder &kb, const analysis::RowTiling &tiling);
 
 } // namespace fusec::graph_to_tile
 

@@ -400,12 +400,16 @@ SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all,
   return result;
 }
 
+/// Iterations from which on masks in each cost more than a copy of the loop's
+/// body for the last one does.
+static constexpr int64_t kManyIterations = 4;
+
 LogicalResult RowSchedule::runOnePass() {
   kb.begin(tiling.threads(), {tiling.blocks(rows), 1, 1}, {rows / rowUnit});
   setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
   SmallVector<Unit> all = units();
   SmallVector<Columns> parts = {{kb.index(0), paddedColumns(), false}};
-  if (tiling.edges)
+  if (tiling.edges || columns >= kManyIterations * step)
     parts = allColumns();
   finishAll(all, reducePart(all, parts, /*storesFull=*/false));
   storeUniform();

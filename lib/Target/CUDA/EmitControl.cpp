@@ -17,6 +17,8 @@ using namespace fusec::cuda;
 // stays small: the compiler then shares what iterations have in common.
 static constexpr int64_t kMaxRegisterTrip = 128;
 static constexpr uint64_t kMaxUnrolledOps = 16384;
+// What streams memory gains nothing from copies of its body.
+static constexpr uint64_t kMaxStreamedOps = 4096;
 // Long bodies fill the instruction cache; they are never repeated.
 static constexpr uint64_t kMaxRepeatedOps = 512;
 
@@ -86,10 +88,13 @@ static Unroll chooseUnroll(scf::ForOp loop) {
     return Unroll::Full;
   if (ops > kMaxRepeatedOps)
     return Unroll::None;
-  return trip && llvm::SaturatingMultiply<uint64_t>(*trip, ops) <=
-                     kMaxUnrolledOps
-             ? Unroll::Full
-             : Unroll::Compiler;
+  bool isStreaming =
+      loop.walk([](simt::LoadOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  uint64_t all = llvm::SaturatingMultiply<uint64_t>(trip.value_or(1), ops);
+  if (trip && all <= (isStreaming ? kMaxStreamedOps : kMaxUnrolledOps))
+    return Unroll::Full;
+  return trip && isStreaming ? Unroll::None : Unroll::Compiler;
 }
 
 /// Declares a variable per carried value, set to `inits`.

@@ -747,6 +747,13 @@ FUSEC_DEVICE bool any(bool p, FUSEC_DETAIL_LINE) {
 FUSEC_DEVICE bool all(bool p, FUSEC_DETAIL_LINE) {
   return fusec_emu->vote(!p, line) == 0;
 }
+FUSEC_DEVICE i32 warp_max(i32 v, FUSEC_DETAIL_LINE) {
+  for (i32 bit = 1; bit < 32; bit *= 2) {
+    i32 other = shfl_xor(v, bit, line);
+    v = v > other ? v : other;
+  }
+  return v;
+}
 
 //===-- Atomics -----------------------------------------------------------===//
 

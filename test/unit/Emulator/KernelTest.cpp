@@ -165,7 +165,7 @@ FUSEC_EXPORT(k))");
 }
 
 TEST(Kernel, ShufflesAndVotes) {
-  std::vector<int64_t> out(64 * 6);
+  std::vector<int64_t> out(64 * 7);
   KernelRun run(R"(FUSEC_KERNEL(k, 64)(i64 *out) {
   i64 v = ((i64)warp() << 40) + lane();
   st1(out, tid(), shfl_xor(v, 5));
@@ -174,6 +174,7 @@ TEST(Kernel, ShufflesAndVotes) {
   st1(out, 192 + tid(), (i64)shfl_up((i8)lane(), 3));
   st1(out, 256 + tid(), (i64)ballot(lane() % 3 == 0));
   st1(out, 320 + tid(), (i64)(any(lane() == 9) ? 1 : 0) + (all(lane() < 31) ? 2 : 0) + (all(warp() < 2) ? 4 : 0));
+  st1(out, 384 + tid(), (i64)warp_max(lane() * 7 % 32 - 40 * (1 + warp())));
 }
 FUSEC_EXPORT(k))");
   run.out(out).good(1, 64);
@@ -188,6 +189,7 @@ FUSEC_EXPORT(k))");
     EXPECT_EQ(out[192 + t], lane < 3 ? lane : lane - 3);
     EXPECT_EQ(out[256 + t], int64_t(thirds));
     EXPECT_EQ(out[320 + t], 5);
+    EXPECT_EQ(out[384 + t], 31 - 40 * (1 + t / 32));
   }
 }
 

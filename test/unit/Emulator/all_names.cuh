@@ -151,7 +151,7 @@ FUSEC_KERNEL(k_machine, 128)
   unpack2(a[0], h0, h1);
   unpack2(a[1], g0, g1);
   st1(pu, 0, pack2(h0, h1) + pack2(g0, g1) + ballot(tid() < 3));
-  st1(out, 0, d[0] + useShared(s1) + (any(d[0] > 0) || all(d[1] > 0) ? 1 : 0));
+  st1(out, 0, d[0] + useShared(s1) + (any(d[0] > 0) || all(d[1] > 0) ? 1 : 0) + warp_max(tid()));
   atom_add(pi, 0, 1);
   atom_add(pu, 0, 1u);
   atom_add(pl, 0, 1);

@@ -801,6 +801,7 @@ FUSEC_DETAIL_SHFL(shfl_up, __shfl_up_sync)
 FUSEC_DEVICE u32 ballot(bool p) { return __ballot_sync(0xffffffffu, p); }
 FUSEC_DEVICE bool any(bool p) { return __any_sync(0xffffffffu, p); }
 FUSEC_DEVICE bool all(bool p) { return __all_sync(0xffffffffu, p); }
+FUSEC_DEVICE i32 warp_max(i32 v) { return __reduce_max_sync(0xffffffffu, v); }
 
 //===-- Atomics (global, relaxed, GPU scope; the old value is returned)
 //----===//

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lanes of a group hold one sorted list together, each of them all of it, and
-// registers of elements, each its own. The greatest element of the group is
-// found by shuffles; while it is above the last of the list, it is inserted and
-// its lane finds its next one. So what does not get into the list costs one
-// comparison, and of n elements in random order about k ln(n / k) get into a
-// list of k. All lanes of the warp go round together: whether another round is
-// needed is a vote.
+// registers of elements, each its own. While a lane has an element above the
+// last of the list, which is a vote, the greatest of the group is found by
+// shuffles and inserted, and its lane finds its next one. So what does not get
+// into the list costs one comparison, and of n elements in random order about
+// k ln(n / k) get into a list of k. All lanes of the warp go round together.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_SELECT_CUH
 #define FUSEC_SELECT_CUH
@@ -24,6 +23,16 @@ FUSEC_DEVICE T greater(T a, T b) {
 template <class T>
 FUSEC_DEVICE T lesser(T a, T b) {
   return a > b ? b : a;
+}
+/// Of the lanes that differ in bits Low .. High - 1; signed integers.
+template <i32 Low, i32 High, class T>
+FUSEC_DEVICE T group_max(T value) {
+  if constexpr (Low == 1 && High == 32 && sizeof(T) == sizeof(i32))
+    return warp_max(value);
+  FUSEC_UNROLL
+  for (i32 bit = Low; bit < High; bit *= 2)
+    value = greater(value, shfl_xor(value, bit));
+  return value;
 }
 } // namespace fusec_select
 
@@ -49,12 +58,9 @@ FUSEC_DEVICE void select_greatest(const T (&elements)[N], T (&list)[K]) {
     FUSEC_UNROLL
     for (i32 g = 1; g < kGroups; ++g)
       mine = greater(mine, tops[g]);
-    T next = mine;
-    FUSEC_UNROLL
-    for (i32 bit = Low; bit < High; bit *= 2)
-      next = greater(next, shfl_xor(next, bit));
-    if (!any(next > list[K - 1]))
+    if (!any(mine > list[K - 1]))
       return;
+    T next = fusec_select::group_max<Low, High>(mine);
     const bool isMine = mine == next;
     // What is not above the last falls out at the end.
     FUSEC_UNROLL

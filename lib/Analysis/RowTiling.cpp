@@ -22,6 +22,9 @@ static constexpr int64_t kWantedElements = 16;
 // are most of the work, and fewer threads take fewer of them.
 static constexpr int64_t kWantedReduced = 32;
 static constexpr int64_t kMaxThreads = 1024;
+// Of a block that has the ends of rows apart, while rows fit their registers:
+// 1024 threads have two registers more than two blocks leave them.
+static constexpr int64_t kShiftedThreads = 512;
 // Elements of a thread that are neighbours.
 static constexpr int64_t kMaxVector = 8;
 // Rows of fewer vectors are mostly ends.
@@ -134,6 +137,8 @@ private:
   int64_t threads;
   bool rescale;
   int64_t rows, columns;
+  // Rows start anywhere in a vector.
+  bool isShifted = false;
 };
 } // namespace
 
@@ -174,8 +179,10 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams) {
       int64_t span = vector * 32 * warps;
       return llvm::divideCeil(columns, uint64_t(span)) * span;
     };
+    bool isFew = isShifted && columns <= kShiftedThreads * kMaxElements;
+    int64_t limit = isFew ? kShiftedThreads : kMaxThreads;
     while (
-        result.columnWarps * 32 < (threads ? threads : kMaxThreads) &&
+        result.columnWarps * 32 < (threads ? threads : limit) &&
         columns > result.columnWarps * 32 * wanted &&
         !(isSelected() && rows * result.columnWarps >=
                               kFullWarps * int64_t(target.multiprocessors)) &&
@@ -347,10 +354,12 @@ RowTiling Chooser::run() {
   if (!isOdd || threads || !rows)
     return choose(vector, across);
   int64_t all = std::exchange(columns, columns / widest * widest);
+  isShifted = true;
   RowTiling result = choose(widest, across);
   // Blocks that share rows take what lies between vectors element by element.
   if (result.meeting) {
     columns = all;
+    isShifted = false;
     return choose(vector, across);
   }
   // Chunks of one vector a thread, of which the last alone needs a mask.

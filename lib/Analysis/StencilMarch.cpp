@@ -14,10 +14,12 @@ using namespace fusec::analysis;
 // Rows of a strip. Tall ones make filling the registers a small part, short
 // ones give a small image to more warps.
 static constexpr int64_t kHeights[] = {128, 64, 32, 16, 8, 4};
-// Warps that an H200 holds at once (132 x 16).
-static constexpr double kResidentWarps = 132 * 16;
+// Multiprocessors of an H200, the registers of one a lane, and those of a
+// thread for what is not kept and at least.
+static constexpr int64_t kMultiprocessors = 132, kLaneRegisters = 2048;
+static constexpr int64_t kOtherRegisters = 16, kLeastRegisters = 64;
 // A shorter strip must be this much better.
-static constexpr double kGain = 0.9;
+static constexpr double kGain = 0.95;
 // Window points of all windows of a region, each written out.
 static constexpr int64_t kMaxTaps = 96;
 // Window points of one iteration, for the size of the text.
@@ -291,15 +293,19 @@ void MarchAnalysis::chooseHeight() {
       others *= size;
   int64_t strips =
       llvm::divideCeil(form.parallel[march.column], march.usefulColumns());
+  int64_t kept = registers(march.lane ? march.usefulColumns() : march.vector);
+  int64_t each = std::max(kept + kOtherRegisters, kLeastRegisters);
+  double resident = double(kMultiprocessors * (kLaneRegisters / each / 4 * 4));
   double best = 0;
   for (int64_t wanted : kHeights) {
+    // Equal strips instead of a small last one.
+    int64_t share = llvm::divideCeil(rows, llvm::divideCeil(rows, wanted));
     int64_t height =
-        int64_t(llvm::alignTo(uint64_t(std::min(wanted, rows) + march.warmUp),
-                              march.unroll)) -
+        int64_t(llvm::alignTo(uint64_t(share + march.warmUp), march.unroll)) -
         march.warmUp;
     double warps = double(others * strips * llvm::divideCeil(rows, height));
-    double walked = double(height + march.warmUp) *
-                    std::max(1.0, warps / kResidentWarps + 0.5);
+    double walked =
+        double(height + march.warmUp) * std::max(1.0, warps / resident + 0.5);
     if (best > 0 && walked >= kGain * best)
       continue;
     best = walked;

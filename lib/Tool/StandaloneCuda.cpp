@@ -389,7 +389,8 @@ fusec::tool::standaloneCuda(const Program &program,
   llvm::raw_string_ostream os(text);
   os << "// Made by fusec. Build and run:\n//   nvcc -std=c++17 -fmad=false "
         "-arch="
-     << architecture << " -o program program.cu && ./program [SEED]\n"
+     // Without the name of the machine.
+     << architecture.split(' ').first << " -o program program.cu && ./program [SEED]\n"
      << devicePrelude()
      << (llvm::any_of(
              program.kernels,

@@ -233,25 +233,16 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
   return result;
 }
 
-/// As many threads as hold whole columns in their registers: two blocks of 512
-/// share the columns of a line, as a cluster, and two clusters take turns at
-/// the memory. Without clusters 512 threads take lines of 64 bytes, or 1024 do.
+/// As many threads as hold whole columns in their registers: 512 in lines of 64
+/// bytes, of which two blocks take turns at the memory, or 1024.
 RowTiling Chooser::acrossWholeRows(int64_t vector) {
   RowTiling result;
   result.across = true;
-  bool isWide = access.elementBytes >= 4;
-  bool storesEach = llvm::any_of(form.outputs, [](const RegionOutput &output) {
-    return !output.isUniform;
-  });
-  bool isShared = isWide && storesEach && target.maxClusterBlocks > 1;
-  result.cluster = isShared ? 2 : 1;
-  result.lanes = isWide && !isShared ? 2 : 1;
-  result.columnWarps = kMaxThreads / (isWide ? 64 : 32);
-  // What an iteration keeps is in registers.
-  result.keptBytes = isShared ? 1 : 0;
+  result.lanes = access.elementBytes >= 4 ? 2 : 1;
+  result.columnWarps = kMaxThreads / 32 / result.lanes;
   auto fit = [&] {
-    result.repeats = llvm::divideCeil(
-        columns, uint64_t(result.columnWarps * result.lanes * result.cluster));
+    result.repeats =
+        llvm::divideCeil(columns, uint64_t(result.columnWarps * result.lanes));
     result.vector = vector;
     while (result.vector > 1 &&
            (result.vector * result.repeats > kMaxElements ||

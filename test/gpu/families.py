@@ -314,7 +314,6 @@ def families():
                              softmax(150, 40961, 1)),
         "row-chunks": ("row", softmax(300, 12289, 1)),
         "row-across": ("row", softmax(257, 33, 0)),
-        "row-across-cluster": ("row, FUSEC_KERNEL_CLUSTER", softmax(600, 264, 0)),
         "row-half": ("row", softmax(16, 1024, 1, "f16")),
         "row-norm": ("row", layer_norm(37, 768)),
         "row-columns": ("row, FUSEC_KERNEL_GRID", norm_backward(1031, 4096)),

@@ -266,7 +266,10 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
     rest += ", " + std::to_string(resident);
   } else if (cluster > 1 || shared >= kKeptBytes) {
     macro = cluster > 1 ? "FUSEC_KERNEL_CLUSTER(" : "FUSEC_KERNEL_MIN(";
-    rest += ", " + std::to_string(blocksThatFit(kernel.getThreads(), shared));
+    rest +=
+        ", " + std::to_string(shared < kKeptBytes
+                                  ? 1
+                                  : blocksThatFit(kernel.getThreads(), shared));
     if (cluster > 1)
       rest += ", " + std::to_string(cluster);
   } else if (!contract && drawsTickets(kernel)) {

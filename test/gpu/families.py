@@ -371,7 +371,7 @@ def families():
     all_["wgmma-tf32-turned"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32",
                                  product(520, 520, 264, "f32", tf32=True))
     all_["wgmma-padded"] = ("contraction, GemmWgmmaConfig", product(1021, 1033, 1027, "bf16"))
-    all_["wgmma-apart"] = ("contraction, GemmApartConfig", product(8456, 200, 264, "bf16", after=True))
+    all_["wgmma-apart"] = ("contraction, GemmApartConfig", product(8456, 320, 264, "bf16", after=True))
     all_["few-copied"] = ("contraction, GemmFewConfig<GemmKind::F16, 8",
                           product(5, 4100, 1000, "f16", rhs=True))
     all_["few-cluster"] = ("contraction, gemm_few", product(13, 520, 4104, "bf16", rhs=True, after=True))

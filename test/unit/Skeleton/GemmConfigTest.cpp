@@ -210,7 +210,13 @@ TEST(GemmConfig, TakesTheWidestTilesWhereTheyFit) {
                             GemmSupply::Boxes);
   };
   EXPECT_EQ(deep(4096).halfStages, 0);
-  EXPECT_EQ(deep(256).halfStages, 4) << "short sums: what follows them counts";
+  EXPECT_EQ(deep(256).halfStages, 0);
+  EXPECT_EQ(deep(128).halfStages, 4) << "short sums: what follows them counts";
+  GemmConfig few = chooseGemmConfig(GemmKind::BF16, 4096, 1024, 1024, 1,
+                                    GemmSupply::Boxes);
+  EXPECT_EQ(few.tileN, 256);
+  EXPECT_EQ(few.cluster, 1) << "few rounds of short sums";
+  EXPECT_EQ(choose(8192, 8192, GemmSupply::Boxes).cluster, 2);
 }
 
 TEST(GemmConfig, PromotesSumsOfFloat8UnlessTheyMayBeFast) {
@@ -250,10 +256,10 @@ TEST(GemmConfig, TakesLargeTilesForLargeAndSmallTilesForSmallProblems) {
     for (GemmSupply supply : kSupplies) {
       GemmConfig large = chooseGemmConfig(kind, 8192, 8192, 4096, 1, supply);
       GemmConfig small = chooseGemmConfig(kind, 256, 256, 1024, 1, supply);
-      EXPECT_GE(large.tileM * large.tileN, 128 * 128);
+      EXPECT_GE(large.tileM * large.tileN, 128 * 64);
       EXPECT_LE(small.tileM * small.tileN, 64 * 64);
       GemmConfig batched = chooseGemmConfig(kind, 256, 256, 1024, 512, supply);
-      EXPECT_GE(batched.tileM * batched.tileN, 128 * 128);
+      EXPECT_GE(batched.tileM * batched.tileN, 128 * 64);
     }
 }
 

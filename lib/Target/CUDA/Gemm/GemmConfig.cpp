@@ -31,21 +31,26 @@ struct Candidate {
   /// A tile's start (filling the ring) and end cost about as much as this many
   /// steps of k: 34.8 us for k = 1024 against 29.7 without an epilogue.
   double fixedK = 200;
+  /// The longest sum, and the most tiles one block makes, that it is for.
+  int64_t mostK = INT64_MAX, mostRounds = INT64_MAX;
 };
 
 // 16-bit operands that the copy engine brings, in clusters of two.
 constexpr Candidate kHalfCluster[] = {
     {128, 256, 64, 8, 1, 1, 4, 1, 800, 1},
     {128, 128, 64, 8, 1, 1, 6, 1, 540, 1},
-    // Warpgroups apart, for short sums (K = 256: 73 us against 80), and for 320
-    // columns and multiples, as each has half of them
+    // Warpgroups apart, for short sums (K = 256: 71 us against 67, below that
+    // less), and for 320 columns and multiples, as each has half of them
     // (benchmarks/results/2026-11-30-gemm.md).
-    {128, 256, 64, 8, 1, 1, 6, 1, 765, 1, /*halfStages=*/4, /*fixedK=*/170},
+    {128, 256, 64, 8, 1, 1, 6, 1, 765, 1, /*halfStages=*/4, /*fixedK=*/185},
     {128, 320, 64, 8, 1, 1, 4, 1, 770, 1, /*halfStages=*/3},
 };
 // Asynchronous 16-bit operands on warpgroups; warpsM are the multiplying warps.
 // benchmarks/results/2026-11-29-gemm-wgmma.md.
 constexpr Candidate kHalfWarpgroup[] = {
+    // Short sums in few rounds start sooner without a cluster: 64 x 512^3 in
+    // 35.1 us against 38.0, 4096 x 1024 x 1024 in 17.0 against 18.0.
+    {128, 256, 64, 8, 1, 1, 4, 1, 800, 1, 0, /*fixedK=*/130, 1024, 4},
     {128, 256, 64, 8, 1, 1, 4, 1, 640, 1},
     {128, 224, 64, 8, 1, 1, 4, 1, 625, 1},
     {128, 192, 64, 8, 1, 1, 5, 1, 610, 1},
@@ -139,10 +144,16 @@ constexpr Candidate kTf32Computed[] = {
     {64, 64, 32, 2, 2, 1, 3, 2, 50, 0.8},
 };
 // The last four are for few results: warps divide k, or a thread makes less.
+// The first in benchmarks/results/2026-11-30-gemm.md: 2997 us at 4096^3, where
+// the second takes 3046.
 constexpr Candidate kSingle[] = {
-    {128, 128, 32, 4, 2, 1, 3, 1, 46, 1},  {128, 128, 16, 4, 2, 1, 3, 1, 41, 1},
-    {64, 64, 16, 2, 1, 1, 3, 4, 43, 0.25}, {64, 64, 32, 2, 1, 4, 2, 1, 38, 1},
-    {32, 64, 64, 1, 1, 8, 2, 1, 32, 1},    {32, 32, 64, 2, 1, 4, 2, 2, 24, 0.7},
+    {128, 64, 16, 4, 1, 1, 4, 3, 47, 0.4},
+    {128, 128, 32, 4, 2, 1, 3, 1, 46, 1},
+    {128, 128, 16, 4, 2, 1, 3, 1, 41, 1},
+    {64, 64, 16, 2, 1, 1, 3, 4, 43, 0.25},
+    {64, 64, 32, 2, 1, 4, 2, 1, 38, 1},
+    {32, 64, 64, 1, 1, 8, 2, 1, 32, 1},
+    {32, 32, 64, 2, 1, 4, 2, 2, 24, 0.7},
     {16, 32, 64, 1, 1, 8, 2, 2, 16, 0.7},
 };
 
@@ -411,6 +422,12 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
   std::vector<GemmRanked> ranked;
   bool computed = supply == GemmSupply::Computed;
   bool isPromoted = isFloat8(kind) && !fast;
+  // A table may have a tile twice, first for some problems.
+  auto isRanked = [&](const GemmConfig &config) {
+    return llvm::any_of(ranked, [&](const GemmRanked &other) {
+      return other.config.toNumbers() == config.toNumbers();
+    });
+  };
   auto consider = [&](llvm::ArrayRef<Candidate> table, GemmLoop loop,
                       int64_t cluster) {
     if (cluster > std::max<int64_t>(1, device.largestCluster))
@@ -427,6 +444,10 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
         continue;
       // Boxes have all rows of such a tile.
       if (config.halfStages && m < config.tileM)
+        continue;
+      int64_t rounds =
+          llvm::divideCeil(config.tiles(m, n, batch), uint64_t(device.smCount));
+      if (k > c.mostK || rounds > c.mostRounds || isRanked(config))
         continue;
       ranked.push_back(
           {config, estimate(config, c, m, n, k, batch, computed, device)});

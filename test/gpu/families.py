@@ -351,9 +351,9 @@ def families():
     # badly enough to be cheap to judge; k goes round the ring. Of "odd" the
     # second tile of each cluster is empty.
     all_["wgmma-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 2>;",
-                             product(136, 200, 456, "f16", batch=45, after=True))
+                             product(136, 200, 1032, "f16", batch=45, after=True))
     all_["wgmma-cluster-odd"] = ("contraction, GemmWgmmaConfig<GemmKind::BF16, 2, 256, 4, 8, 1, 2>;",
-                                 product(72, 200, 328, "bf16", batch=67, rhs=True))
+                                 product(72, 200, 1032, "bf16", batch=67, rhs=True))
     all_["wgmma-tf32"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32", product(136, 200, 152, "f32", rhs=True, tf32=True))
     all_["wgmma-tf32-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32, 2, 256, 4, 8, 1, 2>;",
                                   product(8456, 200, 136, "f32", rhs=True, after=True, tf32=True))

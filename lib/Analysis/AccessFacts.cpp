@@ -108,8 +108,14 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
         note(map, operand);
     }
   }
-  for (const RegionOutput &output : form.outputs)
+  for (const RegionOutput &output : form.outputs) {
     note(output.index, output.value);
+    auto type = cast<RankedTensorType>(output.value.getType());
+    std::optional<DType> dtype = graph::toDType(type.getElementType());
+    if (dtype && type.hasStaticShape() && type.getNumElements() * 2 >= points)
+      result.storedBytes =
+          std::max<int64_t>(result.storedBytes, byteSize(*dtype));
+  }
   result.elementBytes = narrowest == 16 ? 4 : narrowest;
   return result;
 }

@@ -105,6 +105,11 @@ void GroupChooser::pushSiblings() {
         readers[operand].push_back(id);
   }
   for (auto &[value, ids] : readers) {
+    // Constants in the text are read by nobody: what has no more in common
+    // shares a launch.
+    Operation *producer = value.getDefiningOp();
+    if (options.horizontal && producer && isInlineConstant(producer))
+      continue;
     if (options.horizontal &&
         isSmallForMany(value, ids, copied.contains(value.getDefiningOp())))
       continue;

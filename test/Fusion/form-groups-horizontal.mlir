@@ -92,3 +92,21 @@ func.func @same_rows(%x: tensor<30x70xf32>) -> (tensor<30xf32>, tensor<30xf32>) 
   %d = graph.reduce max %c [1] : tensor<30x70xf32> -> tensor<30xf32>
   return %b, %d : tensor<30xf32>, tensor<30xf32>
 }
+
+// -----
+
+// Constants in the text are read by nobody: streams that have no more in common
+// are parts of one launch, whatever their number and shape.
+// WHY: multi kernel of 6 ops, 2 inputs, 2 outputs
+// CHECK-LABEL: func @same_constant
+// CHECK-COUNT-3: graph.fusion
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @same_constant(%x: tensor<1000xf32>, %y: tensor<1000xf32>) -> (tensor<1000xf32>, tensor<1000xf32>) {
+  %half = graph.constant dense<0.5> : tensor<1000xf32>
+  %p = graph.exp %x : tensor<1000xf32>
+  %a = graph.mul %p, %half : tensor<1000xf32>
+  %q = graph.exp %y : tensor<1000xf32>
+  %b = graph.mul %q, %half : tensor<1000xf32>
+  return %a, %b : tensor<1000xf32>, tensor<1000xf32>
+}

@@ -19,6 +19,8 @@ namespace fusec::analysis {
 struct AccessFacts {
   /// Bytes of the narrowest element type among values of full size.
   int64_t elementBytes = 4;
+  /// Bytes of the widest element type that is stored at full size.
+  int64_t storedBytes = 0;
   /// Bytes of inputs of full size at one point of the spine.
   int64_t inputBytes = 0;
   /// Instructions of the ops that are computed at each point.

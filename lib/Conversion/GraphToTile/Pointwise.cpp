@@ -153,8 +153,12 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   int64_t plannedTotal = KernelBuilder::product(planned);
   analysis::FactTable facts;
   bool isFlat = !kb.options.threads && isFlatStream(kb.pattern, plannedTotal);
+  analysis::AccessFacts access = analysis::accessFacts(facts, kb.pattern);
+  // No thread stores more than one access to a tensor: two would be half of
+  // each sector at a time, which the L2 takes as twice the sectors. Loads meet
+  // in the first-level cache.
   int64_t vector =
-      vectorSize(planned, analysis::accessFacts(facts, kb.pattern).elementBytes,
+      vectorSize(planned, std::max(access.elementBytes, access.storedBytes),
                  hasLoops, isFlat);
   const int64_t shared = kb.options.threads;
   int64_t threads = shared ? shared : kThreads;

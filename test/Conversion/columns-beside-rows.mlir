@@ -32,6 +32,11 @@
 // TEXT: FUSEC_KERNEL_GRID({{.*}}, 512, 2)({{.*}}i32 n0)
 // TEXT: ncta_x()
 // TEXT: cp_async16(
+// TEXT-NOT: 16384
+// Of eight columns of a thread the first four of all threads are neighbours in
+// memory, then the others.
+// TEXT: * 2048;
+// TEXT: st<4>(p{{[0-9]+}},
 // TEXT: grid_sync(p{{[0-9]+}}, 0);
 // TEXT-NOT: 16384
 // TEXT-NOT: FUSEC_KERNEL

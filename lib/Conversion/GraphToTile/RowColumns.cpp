@@ -25,6 +25,8 @@ using tile::Digit;
 static constexpr int64_t kMostOfLane = 4;
 // States of a column that a thread combines at a time.
 static constexpr uint64_t kMostParts = 12;
+// Bytes of one access.
+static constexpr int64_t kAccessBytes = 16;
 
 namespace {
 class ColumnSchedule : public RowSchedule {
@@ -54,7 +56,7 @@ private:
   SmallVector<Value> walkRows();
   void storeStates(ValueRange states);
   void finishColumns();
-  SmallVector<Value> loadStates(Value part, Value column, Value mask,
+  SmallVector<Value> loadStates(Value part, Value place, Value mask,
                                 ValueRange identity);
   /// Columns that a block finishes at a time.
   int64_t sliceColumns() const {
@@ -63,6 +65,10 @@ private:
                     kMostOfLane,
                     llvm::PowerOf2Ceil(llvm::divideCeil(columns, once)));
   }
+  /// Columns of a thread whose states are one access.
+  int64_t stateRun() const;
+  Value placeOf(Value column);
+  Value columnAt(Value place);
   void finishSlice(Value slice);
   void storeColumns(RankedTensorType carrier, Value column, Value mask);
   Value gridSize() {
@@ -282,6 +288,42 @@ SmallVector<Value> ColumnSchedule::walkRows() {
 // Columns
 //===----------------------------------------------------------------------===//
 
+int64_t ColumnSchedule::stateRun() const {
+  int64_t bytes = 4;
+  for (const analysis::RegionStage &stage : form.columns)
+    for (Type type : stateTypes(stage))
+      bytes = std::max<int64_t>(
+          bytes, llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
+  return std::min(tiling.vector, kAccessBytes / bytes);
+}
+
+/// Where a block's states of `column` are. A thread has a vector of columns
+/// whose states are several accesses: the first ones of all threads, then the
+/// second ones, so that those of a warp are neighbours in memory and fill
+/// sectors (half of a sector takes the L2 as long as all of it).
+Value ColumnSchedule::placeOf(Value column) {
+  int64_t run = stateRun(), runs = tiling.vector / run;
+  if (runs == 1)
+    return column;
+  graph::ElementBuilder eb = kb.emitter.elements();
+  Value which = eb.remIndex(eb.divIndex(column, run), runs);
+  Value own = eb.mulIndex(eb.divIndex(column, tiling.vector), run);
+  return eb.addIndex(eb.addIndex(eb.mulIndex(which, columns / runs), own),
+                     eb.remIndex(column, run));
+}
+
+/// The inverse of `placeOf`.
+Value ColumnSchedule::columnAt(Value place) {
+  int64_t run = stateRun(), runs = tiling.vector / run;
+  if (runs == 1)
+    return place;
+  graph::ElementBuilder eb = kb.emitter.elements();
+  Value which = eb.mulIndex(eb.divIndex(place, columns / runs), run);
+  Value own = eb.divIndex(eb.remIndex(place, columns / runs), run);
+  return eb.addIndex(eb.addIndex(eb.mulIndex(own, tiling.vector), which),
+                     eb.remIndex(place, run));
+}
+
 /// One state a column and block.
 void ColumnSchedule::storeStates(ValueRange states) {
   SmallVector<Value> reduced(states);
@@ -290,25 +332,27 @@ void ColumnSchedule::storeStates(ValueRange states) {
     carrier = kb.carrierType({1, chunk}, layout.reduced({0}));
     reduced = reduce(columnStages(), states, carrier, 0);
   }
+  kb.emitter.setCarrier(carrier);
   Value column = kb.axisTile(carrier, 1, kb.index(0)), mask;
   if (columns % chunk)
     mask = kb.below(carrier, column, kb.index(columns));
   Value first = kb.mulIndex(kb.blockId(0), columns);
   Value offsets = arith::AddIOp::create(
       kb.builder, kb.loc,
-      tile::SplatOp::create(kb.builder, kb.loc, carrier, first), column);
+      tile::SplatOp::create(kb.builder, kb.loc, carrier, first),
+      placeOf(column));
   for (auto [i, state] : llvm::enumerate(reduced))
     tile::StoreOp::create(kb.builder, kb.loc, state, kb.scratch(i), offsets,
                           mask, /*vector=*/1);
 }
 
-SmallVector<Value> ColumnSchedule::loadStates(Value part, Value column,
+SmallVector<Value> ColumnSchedule::loadStates(Value part, Value place,
                                               Value mask, ValueRange identity) {
   Value size = tile::SplatOp::create(kb.builder, kb.loc, part.getType(),
                                      kb.index(columns));
   Value offsets = arith::AddIOp::create(
       kb.builder, kb.loc, arith::MulIOp::create(kb.builder, kb.loc, part, size),
-      column);
+      place);
   SmallVector<Value> result;
   for (auto [i, other] : llvm::enumerate(identity))
     result.push_back(tile::LoadOp::create(kb.builder, kb.loc, other.getType(),
@@ -317,7 +361,8 @@ SmallVector<Value> ColumnSchedule::loadStates(Value part, Value column,
   return result;
 }
 
-/// Combines the states of all blocks for a slice of columns.
+/// Combines the states of all blocks for a slice of columns: neighbours in the
+/// order of `placeOf`.
 void ColumnSchedule::finishSlice(Value slice) {
   int64_t warps = tiling.threads() / 32;
   uint64_t each = llvm::divideCeil(columnTiling.mostBlocks(kb.options.target),
@@ -335,8 +380,8 @@ void ColumnSchedule::finishSlice(Value slice) {
       kb.carrierType({warps * parts, sliceColumns()}, partsLayout);
   kb.emitter.setCarrier(carrier);
   Value start = kb.mulIndex(slice, sliceColumns());
-  Value column = kb.axisTile(carrier, 1, start);
-  Value isColumn = kb.below(carrier, column, kb.index(columns));
+  Value place = kb.axisTile(carrier, 1, start);
+  Value isColumn = kb.below(carrier, place, kb.index(columns));
   SmallVector<Value> identity = identitiesOf(columnStages());
   auto loop = scf::ForOp::create(kb.builder, kb.loc, kb.index(0), gridSize(),
                                  kb.index(warps * parts), identity);
@@ -346,7 +391,7 @@ void ColumnSchedule::finishSlice(Value slice) {
     Value part = kb.axisTile(carrier, 0, loop.getInductionVar());
     Value mask = kb.emitter.elements().logicalAnd(
         isColumn, kb.below(carrier, part, gridSize()));
-    SmallVector<Value> loaded = loadStates(part, column, mask, identity);
+    SmallVector<Value> loaded = loadStates(part, place, mask, identity);
     scf::YieldOp::create(
         kb.builder, kb.loc,
         combine(columnStages(), loop.getRegionIterArgs(), loaded));
@@ -366,7 +411,7 @@ void ColumnSchedule::finishSlice(Value slice) {
     rest = rest.drop_front(count);
   }
   Value last = kb.axisTile(one, 1, start);
-  storeColumns(one, last, kb.below(one, last, kb.index(columns)));
+  storeColumns(one, columnAt(last), kb.below(one, last, kb.index(columns)));
   finished.clear();
 }
 

@@ -50,8 +50,9 @@ private:
   void reduceRegisters();
   void reduceLanes();
   void reduceWarps();
-  /// Whether `warps` values are too many for every thread to combine.
-  bool isMuch(int64_t warps);
+  /// Whether `warps` values of each of `lanes` lanes are too many for every
+  /// thread to combine.
+  bool isMuch(int64_t warps, int64_t lanes);
   using SlotOf = llvm::function_ref<Value(Value, Value)>;
   void pairWarps(ArrayRef<Value> shared, int64_t warps, Value isWriter,
                  SlotOf slotOf);
@@ -179,13 +180,20 @@ Value ReduceLowering::warpWithReducedDigits(Value reducedPlace) {
                     reducedPlace);
 }
 
-bool ReduceLowering::isMuch(int64_t warps) {
+bool ReduceLowering::isMuch(int64_t warps, int64_t lanes) {
   // In order every thread does all of it; in pairs most wait at barriers.
   constexpr int64_t kMostInOrder = 512;
+  // Reads of shared memory by warps, one a cycle of the multiprocessor, as far
+  // as lanes read different words. Five barriers take about 500 cycles.
+  constexpr int64_t kMostReads = 1024;
   auto ops = op.getCombine().front().without_terminator();
+  int64_t reads = lanes == 1 ? 0
+                             : layout.getWarpCount() * warps * keptCount *
+                                   int64_t(accs.size());
   return llvm::isPowerOf2_64(warps) &&
-         warps * keptCount * std::distance(ops.begin(), ops.end()) >
-             kMostInOrder;
+         (reads > kMostReads ||
+          warps * keptCount * std::distance(ops.begin(), ops.end()) >
+              kMostInOrder);
 }
 
 /// Leaves the result of all warps in the place of the first: of 2 `apart`
@@ -281,7 +289,7 @@ void ReduceLowering::reduceWarps() {
                kept);
     });
   };
-  if (isMuch(reducedWarps)) {
+  if (isMuch(reducedWarps, keptLanes)) {
     pairWarps(shared, reducedWarps, isWriter, slotOf);
     loadFirst();
     return finishWarps(alternates);

@@ -115,3 +115,30 @@ tile.kernel @reuse(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 2
   %ro = tile.iota 0 : tensor<512x1xindex, #sums>
   tile.store %d, %b[%ro] : tensor<512x1xf32, #sums>, memref<?xf32>, tensor<512x1xindex, #sums>
 }
+
+// 16 warps, each lane with a column of its own: in order every warp would read
+// what all have, 16 * 16 * 8 reads for two states of four columns each. They
+// meet two and two.
+// CHECK: simt.kernel @columns
+// CHECK-COUNT-4: scf.if
+// CHECK-NOT: scf.if
+// CHECK: simt.store
+#deep = #tile.layout<reg = [4:32:1], lane = [32:1:1], warp = [16:1:0]>
+#flat = #tile.layout<reg = [4:32:1], lane = [32:1:1], warp = [16:0:0]>
+tile.kernel @columns(%a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 512 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %r = tile.iota 0 : tensor<16x128xindex, #deep>
+  %c = tile.iota 1 : tensor<16x128xindex, #deep>
+  %width = arith.constant dense<128> : tensor<16x128xindex, #deep>
+  %start = arith.muli %r, %width : tensor<16x128xindex, #deep>
+  %at = arith.addi %start, %c : tensor<16x128xindex, #deep>
+  %v = tile.load %a[%at] : memref<?xf32>, tensor<16x128xindex, #deep> -> tensor<16x128xf32, #deep>
+  %m:2 = tile.reduce %v, %v axes [0] : tensor<16x128xf32, #deep>, tensor<16x128xf32, #deep> -> tensor<1x128xf32, #flat>, tensor<1x128xf32, #flat> {
+  ^bb0(%x0: f32, %x1: f32, %y0: f32, %y1: f32):
+    %0 = arith.addf %x0, %y0 : f32
+    %1 = arith.maximumf %x1, %y1 : f32
+    tile.yield %0, %1 : f32, f32
+  }
+  %d = arith.subf %m#0, %m#1 : tensor<1x128xf32, #flat>
+  %co = tile.iota 1 : tensor<1x128xindex, #flat>
+  tile.store %d, %b[%co] : tensor<1x128xf32, #flat>, memref<?xf32>, tensor<1x128xindex, #flat>
+}

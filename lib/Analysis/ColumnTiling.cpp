@@ -11,8 +11,9 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::analysis;
 
-// 1024 threads on a multiprocessor, each with 64 registers, of which these hold
-// addresses, masks and what the arithmetic needs by itself.
+// 1024 threads on a multiprocessor, each with 64 registers (or half as many
+// with twice the registers), of which these hold addresses, masks and what the
+// arithmetic needs by itself.
 static constexpr int64_t kThreads = 1024;
 static constexpr int64_t kRegisters = 64;
 static constexpr int64_t kOtherRegisters = 16;
@@ -81,25 +82,24 @@ static Footprint footprintOf(FactTable &facts, const RegionForm &form) {
   return result;
 }
 
-std::optional<ColumnTiling> analysis::tileColumns(FactTable &facts,
-                                                  const RegionForm &form) {
-  if (form.reduced.empty() || llvm::any_of(form.spine(), ShapedType::isDynamic))
-    return std::nullopt;
-  AccessFacts access = accessFacts(facts, form);
-  if (access.parallelContiguous > access.reducedContiguous)
-    return std::nullopt;
+/// The digits for `threads` threads of a multiprocessor, which share its
+/// registers.
+static std::optional<ColumnTiling> tileFor(int64_t threads,
+                                           const AccessFacts &access,
+                                           const Footprint &footprint,
+                                           const RegionForm &form) {
   int64_t columns = 1;
   for (int64_t size : form.reduced)
     columns *= size;
-  Footprint footprint = footprintOf(facts, form);
+  int64_t registers = kRegisters * kThreads / threads - kOtherRegisters;
   ColumnTiling result;
   result.stateBytes = footprint.states;
   result.row.columnsPerSplit = columns;
   int64_t vector =
       vectorAlong(form.reduced.back(), access.elementBytes, /*limit=*/8);
   for (bool loadsAhead : {true, false}) {
-    int64_t most = std::min(kMaxElements, (kRegisters - kOtherRegisters) /
-                                              footprint.perElement(loadsAhead));
+    int64_t most =
+        std::min(kMaxElements, registers / footprint.perElement(loadsAhead));
     RowTiling &row = result.row;
     row.vector = std::min<int64_t>(vector, llvm::bit_floor(uint64_t(most)));
     if (!row.vector)
@@ -108,7 +108,7 @@ std::optional<ColumnTiling> analysis::tileColumns(FactTable &facts,
     int64_t groups = llvm::divideCeil(columns, uint64_t(row.vector));
     row.lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
     row.columnWarps = 1;
-    while (row.columnWarps * 32 < kThreads &&
+    while (row.columnWarps * 32 < threads &&
            columns > row.columnWarps * row.lanes * most)
       row.columnWarps *= 2;
     int64_t span = row.vector * row.lanes * row.columnWarps;
@@ -120,7 +120,7 @@ std::optional<ColumnTiling> analysis::tileColumns(FactTable &facts,
            row.threads() * 2 * row.vector * row.repeats * footprint.states <=
                kExchangeBytes)
       row.rowWarps *= 2;
-    result.resident = kThreads / row.threads();
+    result.resident = threads / row.threads();
     int64_t stageBytes =
         row.threads() * row.vector * row.repeats * footprint.full;
     if (row.vector * access.elementBytes >= kLeastCopy && stageBytes)
@@ -131,4 +131,24 @@ std::optional<ColumnTiling> analysis::tileColumns(FactTable &facts,
     return result;
   }
   return std::nullopt;
+}
+
+std::optional<ColumnTiling> analysis::tileColumns(FactTable &facts,
+                                                  const RegionForm &form) {
+  if (form.reduced.empty() || llvm::any_of(form.spine(), ShapedType::isDynamic))
+    return std::nullopt;
+  AccessFacts access = accessFacts(facts, form);
+  if (access.parallelContiguous > access.reducedContiguous)
+    return std::nullopt;
+  Footprint footprint = footprintOf(facts, form);
+  std::optional<ColumnTiling> result =
+      tileFor(kThreads, access, footprint, form);
+  // One block a multiprocessor: nothing runs while its warps meet. Half of them
+  // with twice the elements have half the shuffles and half the addresses.
+  if (result && result->resident == 1)
+    if (std::optional<ColumnTiling> wide =
+            tileFor(kThreads / 2, access, footprint, form);
+        wide && wide->stages >= result->stages)
+      return wide;
+  return result;
 }

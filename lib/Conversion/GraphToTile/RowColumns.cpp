@@ -23,8 +23,9 @@ using tile::Digit;
 // Columns of a lane that a block finishes at a time: so many that every block
 // finishes once, but not more than this.
 static constexpr int64_t kMostOfLane = 4;
-// States of a column that a thread combines at a time.
-static constexpr uint64_t kMostParts = 12;
+// States of a column that a thread combines at a time, where a multiprocessor
+// has so many threads; with fewer each has the registers for more.
+static constexpr uint64_t kMostParts = 12, kPartThreads = 1024;
 // Bytes of one access.
 static constexpr int64_t kAccessBytes = 16;
 
@@ -368,8 +369,9 @@ void ColumnSchedule::finishSlice(Value slice) {
   uint64_t each = llvm::divideCeil(columnTiling.mostBlocks(kb.options.target),
                                    uint64_t(warps));
   int64_t width = sliceColumns() / 32;
-  int64_t parts = llvm::divideCeil(
-      each, llvm::divideCeil(each, kMostParts / uint64_t(width)));
+  uint64_t most = kMostParts * kPartThreads /
+                  (tiling.threads() * columnTiling.resident * width);
+  int64_t parts = llvm::divideCeil(each, llvm::divideCeil(each, most));
   SmallVector<Digit> registers = {Digit{parts, warps, 0}};
   if (width > 1)
     registers.insert(registers.begin(), Digit{width, 1, 1});

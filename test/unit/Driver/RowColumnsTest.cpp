@@ -65,7 +65,8 @@ TEST(RowColumns, AllSizes) {
                                {300, 8},
                                {1025, 3},
                                {40, 1000},
-                               {133, 1024}})
+                               {133, 1024},
+                               {135, 8000}})
     for (const char *element : {"f32", "bf16"})
       checkGraph(
           region(rows, columns, element, kBackward),

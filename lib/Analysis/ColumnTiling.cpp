@@ -105,6 +105,7 @@ static std::optional<ColumnTiling> tileFor(int64_t threads,
     if (!row.vector)
       continue;
     result.loadsAhead = loadsAhead;
+    most -= most % row.vector;
     int64_t groups = llvm::divideCeil(columns, uint64_t(row.vector));
     row.lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
     row.columnWarps = 1;

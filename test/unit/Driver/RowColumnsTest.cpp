@@ -66,6 +66,7 @@ TEST(RowColumns, AllSizes) {
                                {1025, 3},
                                {40, 1000},
                                {133, 1024},
+                               {135, 4104},
                                {135, 8000}})
     for (const char *element : {"f32", "bf16"})
       checkGraph(

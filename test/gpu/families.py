@@ -317,6 +317,7 @@ def families():
         "row-half": ("row", softmax(16, 1024, 1, "f16")),
         "row-norm": ("row", layer_norm(37, 768)),
         "row-columns": ("row, FUSEC_KERNEL_GRID", norm_backward(1031, 4096)),
+        "row-columns-long": ("row, FUSEC_KERNEL_GRID", norm_backward(263, 8192)),
         "row-shared-groups": ("row, FUSEC_KERNEL_GRID", normalise(2, 8192, 8, 10)),
         "row-shared": ("row, FUSEC_KERNEL_GRID", normalise(1, 70001, 64, 1)),
         "row-statistics": ("row, FUSEC_KERNEL_CLUSTER", statistics(20011, 64)),

@@ -5,8 +5,13 @@
 // on k and g on nothing else. The right side reads x as it is. What it saves is
 // storing x s g, as many bytes as x has; what g costs is another copy of w, so
 // only where both are constants and the copy is made before the program runs.
+//
+// Of several factors s the first may take the sum out of f32 where the next one
+// brings it back. So only one may have any size; constants of at most 1 come
+// before it, those of at least 1 after it.
 //===----------------------------------------------------------------------===//
 #include "fusec/Fusion/ScaleRows.h"
+#include "fusec/Dialect/Graph/IR/Magnitudes.h"
 #include "fusec/Dialect/Graph/IR/RowScales.h"
 #include "mlir/IR/Builders.h"
 
@@ -46,6 +51,31 @@ static bool isThere(Value value) {
         fusible.getFusionRole() == graph::FusionRole::movement)
       open.append(op->operand_begin(), op->operand_end());
   }
+  return true;
+}
+
+/// -1 for a constant factor that makes nothing larger, 1 for one that makes
+/// nothing smaller; 0 for others.
+static int growthOf(const RowScales::Factor &factor) {
+  if (!isConstant(factor.value))
+    return 0;
+  graph::Magnitudes size = graph::magnitudesOf(factor.value);
+  int growth = size.high <= 0 ? -1 : size.low >= 0 ? 1 : 0;
+  return factor.isDivisor ? -growth : growth;
+}
+
+/// Brings factors into an order in which a product with one is infinite only if
+/// that with all is; false if there is none.
+static bool arrange(SmallVectorImpl<RowScales::Factor> &rows) {
+  SmallVector<RowScales::Factor> ordered;
+  for (int growth : {-1, 0, 1}) {
+    size_t before = ordered.size();
+    llvm::copy_if(rows, std::back_inserter(ordered),
+                  [&](const auto &row) { return growthOf(row) == growth; });
+    if (growth == 0 && ordered.size() > before + 1)
+      return false;
+  }
+  rows = std::move(ordered);
   return true;
 }
 
@@ -93,7 +123,8 @@ static std::optional<Candidate> candidateOf(graph::ContractOp op, bool isLhs) {
       extent(op.getLhs(), op.getLhsContract()) < kLongSum)
     return std::nullopt;
   std::optional<RowScales> scales = graph::rowScales(op, isLhs);
-  if (!scales || scales->rows.empty() || !isThere(scales->raw))
+  if (!scales || scales->rows.empty() || !arrange(scales->rows) ||
+      !isThere(scales->raw))
     return std::nullopt;
   for (const RowScales::Factor &term : scales->terms)
     if (term.isDivisor || !isConstant(term.value) || !isConstant(other) ||

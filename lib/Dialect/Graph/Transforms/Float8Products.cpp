@@ -8,10 +8,39 @@
 // tensor cores and scales their sums in f32, so nothing is rounded before it is
 // summed. Which products may become one follows from the graph as written
 // (Float8Products.h), so this pass comes before others simplify it.
+//
+// A factor alone may take the sum P out of f32 where the next one brings it
+// back: P sa is infinite and sb is 0. As written a sa and b sb are finite, and
+// the result is 0. So
+//
+//  1. The narrowest factors come first (magnitudes known from types and
+//     constants), as long as P times all of them is a normal number or 0. The
+//     widest comes last: where that product is out of range, so is the result.
+//  2. If the widest but one, s, does not fit either, it becomes near * rest
+//  with
+//     near in [2^low, 2^high], so that P near is a normal number or 0, and rest
+//     follows the last factor t: ((P near) t) rest. For 2^p <= |P| <= 2^q, what
+//     came before included, low = -126 - p and high = 127 - q.
+//       in between  near = s, rest = 1: nothing but t can leave the range.
+//       |s| < low   near = 2^low, |rest| < 1. |P near t| < 2^(q - p - 126 +
+//       128)
+//                   does not overflow, and what it loses by underflow, 2^-150,
+//                   is not enlarged.
+//       |s| > high  near = 2^high, |rest| > 1. Where P near t overflows, so
+//       does
+//                   the result, and it is normal or 0, as it is at least
+//                   2^(127 - (q - p) - 149).
+//     Both hold up to q - p = 104; sums of f8E5M2 have 64 + log2(k). near or
+//     rest is a power of two, so no rounding is added. rest keeps 0, infinities
+//     and NaN of s: infinity times a sum of 0 is NaN, as it is as written,
+//     where all terms are infinity * 0 or some cancel.
+//  3. With more wide factors the product stays as it is written.
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Graph/IR/Float8Products.h"
+#include "fusec/Dialect/Graph/IR/Magnitudes.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace fusec::graph {
 #define GEN_PASS_DEF_FLOAT8PRODUCTSPASS
@@ -53,13 +82,95 @@ static SmallVector<int64_t> placesOf(int64_t rank, ArrayRef<int64_t> batch,
   return places;
 }
 
-/// `factor` spread over a result of type `to` (f32), by the places of its
-/// operand's dimensions there. Dimensions along k have one element and go.
-static Value spread(OpBuilder &builder, Location loc,
-                    const Float8Source::Factor &factor,
-                    ArrayRef<int64_t> places, RankedTensorType to) {
+//===----------------------------------------------------------------------===//
+// Factors
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A factor of a sum.
+struct Scale {
+  const Float8Source::Factor *factor;
+  /// Where its operand's dimensions lie in the result.
+  ArrayRef<int64_t> places;
+  Magnitudes magnitudes;
+  /// Exponents of the least and largest number that the sum may be multiplied
+  /// by, if the factor has others.
+  std::optional<Magnitudes> near = {};
+};
+} // namespace
+
+/// Above this P near t may underflow, and rest enlarge what is lost.
+static constexpr int kWidestSum = 104;
+
+static bool isNormal(Magnitudes magnitudes) {
+  return magnitudes.low >= -126 && magnitudes.high <= 127;
+}
+
+/// Brings `scales` of a sum of magnitudes `sum` into an order in which no
+/// product leaves the range of f32 unless the last does, and says which is
+/// divided for that. False if there is none.
+static bool arrange(SmallVectorImpl<Scale> &scales, Magnitudes sum) {
+  // Of equals a scalar is the one to divide; else they keep their order.
+  auto isBefore = [](const Scale &a, const Scale &b) {
+    auto key = [](const Scale &scale) {
+      bool isScalar = typeOf(scale.factor->value).getNumElements() == 1;
+      return std::pair(scale.magnitudes.width(), !isScalar);
+    };
+    return key(a) < key(b);
+  };
+  for (Scale *next = scales.begin(); next != scales.end(); ++next)
+    std::rotate(std::upper_bound(scales.begin(), next, *next, isBefore), next,
+                next + 1);
+  for (auto [i, scale] : llvm::enumerate(scales)) {
+    if (i + 1 == scales.size())
+      break;
+    Magnitudes product = sum * scale.magnitudes;
+    if (isNormal(product)) {
+      sum = product;
+      continue;
+    }
+    if (i + 2 < scales.size() || sum.width() > kWidestSum)
+      return false;
+    scale.near = Magnitudes{-126 - sum.low, 127 - sum.high};
+  }
+  return true;
+}
+
+/// `scale`, a tensor of f32, as two factors: one whose magnitude is in `near`,
+/// and the rest.
+static std::pair<Value, Value> divide(OpBuilder &builder, Location loc,
+                                      Value scale, Magnitudes near) {
+  RankedTensorType type = typeOf(scale);
+  auto power = [&](int exponent) -> Value {
+    return ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(type, std::ldexp(1.0f, exponent)));
+  };
+  auto compare = [&](ComparePredicate predicate, Value a, Value b) -> Value {
+    return CompareOp::create(builder, loc, predicate, a, b);
+  };
+  auto select = [&](Value pred, Value a, Value b) -> Value {
+    return SelectOp::create(builder, loc, pred, a, b);
+  };
+  Value low = power(near.low), high = power(near.high);
+  Value size = AbsOp::create(builder, loc, scale);
+  Value isSmall = compare(ComparePredicate::lt, size, low),
+        isLarge = compare(ComparePredicate::gt, size, high);
+  Value one = select(isSmall, low, select(isLarge, high, scale));
+  Value factor = select(isSmall, power(-near.low), power(-near.high));
+  Value rest = select(OrOp::create(builder, loc, isSmall, isLarge),
+                      MulOp::create(builder, loc, scale, factor), power(0));
+  return {one, rest};
+}
+
+/// `factor` as a tensor of f32 over dimensions of a result, which are added to
+/// `dims` by the places of its operand's dimensions there. Dimensions along k
+/// have one element and go.
+static Value narrowTo(OpBuilder &builder, Location loc,
+                      const Float8Source::Factor &factor,
+                      ArrayRef<int64_t> places,
+                      SmallVectorImpl<int64_t> &dims) {
   Value value = factor.value;
-  SmallVector<int64_t> shape, order;
+  SmallVector<int64_t> shape;
   // (place, dimension): the broadcast wants places in ascending order.
   SmallVector<std::pair<int64_t, int64_t>> kept;
   for (auto [i, dim] : llvm::enumerate(factor.dims))
@@ -72,7 +183,7 @@ static Value spread(OpBuilder &builder, Location loc,
     auto scalar = RankedTensorType::get({}, typeOf(value).getElementType());
     value = ConstantOp::create(builder, loc, splat.resizeSplat(scalar));
   }
-  SmallVector<int64_t> dims, permutation;
+  SmallVector<int64_t> permutation;
   for (auto [place, i] : kept) {
     dims.push_back(place);
     permutation.push_back(i);
@@ -100,8 +211,34 @@ static Value spread(OpBuilder &builder, Location loc,
   if (!typeOf(value).getElementType().isF32())
     value = CastOp::create(builder, loc,
                            typeOf(value).clone(builder.getF32Type()), value);
-  return BroadcastOp::create(builder, loc, to, value, dims);
+  return value;
 }
+
+/// `sum` times `scales` in their order.
+static Value multiply(OpBuilder &builder, Location loc, Value sum,
+                      ArrayRef<Scale> scales) {
+  auto times = [&](Value product, Value factor, ArrayRef<int64_t> dims) {
+    return MulOp::create(
+        builder, loc, product,
+        BroadcastOp::create(builder, loc, typeOf(sum), factor, dims));
+  };
+  Value product = sum, rest;
+  SmallVector<int64_t> restDims;
+  for (const Scale &scale : scales) {
+    SmallVector<int64_t> dims;
+    Value factor = narrowTo(builder, loc, *scale.factor, scale.places, dims);
+    if (scale.near) {
+      std::tie(factor, rest) = divide(builder, loc, factor, *scale.near);
+      restDims = dims;
+    }
+    product = times(product, factor, dims);
+  }
+  return rest ? times(product, rest, restDims) : product;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
 
 /// Rewrites one product; false if it is none of 8-bit floats.
 static bool narrow(ContractOp op) {
@@ -118,6 +255,22 @@ static bool narrow(ContractOp op) {
                               rhs = float8Source(op.getRhs());
   if (length < kShortSum || !lhs || !rhs)
     return false;
+  SmallVector<int64_t> lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
+  int64_t batches = op.getLhsBatch().size();
+  SmallVector<int64_t> lhsPlaces = placesOf(typeOf(op.getLhs()).getRank(),
+                                            op.getLhsBatch(), lhsFree, batches),
+                       rhsPlaces = placesOf(typeOf(op.getRhs()).getRank(),
+                                            op.getRhsBatch(), rhsFree,
+                                            batches + lhsFree.size());
+  SmallVector<Scale> scales;
+  for (const Float8Source::Factor &factor : lhs->factors)
+    scales.push_back({&factor, lhsPlaces, magnitudesOf(factor.value)});
+  for (const Float8Source::Factor &factor : rhs->factors)
+    scales.push_back({&factor, rhsPlaces, magnitudesOf(factor.value)});
+  Magnitudes sum = magnitudesOf(lhs->narrow) * magnitudesOf(rhs->narrow);
+  sum.high += llvm::Log2_64_Ceil(length);
+  if (!arrange(scales, sum))
+    return false;
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto wide = cast<RankedTensorType>(
@@ -128,19 +281,7 @@ static bool narrow(ContractOp op) {
       op.getLhsContract(), op.getRhsContract());
   if (hasFastAccumulation(op))
     product->setAttr(kFastAccumulation, builder.getUnitAttr());
-  Value value = product;
-  SmallVector<int64_t> lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
-  int64_t batches = op.getLhsBatch().size();
-  SmallVector<int64_t> places[] = {placesOf(typeOf(op.getLhs()).getRank(),
-                                            op.getLhsBatch(), lhsFree, batches),
-                                   placesOf(typeOf(op.getRhs()).getRank(),
-                                            op.getRhsBatch(), rhsFree,
-                                            batches + lhsFree.size())};
-  for (auto [source, place] :
-       {std::pair(&*lhs, &places[0]), std::pair(&*rhs, &places[1])})
-    for (const Float8Source::Factor &factor : source->factors)
-      value = MulOp::create(builder, loc, value,
-                            spread(builder, loc, factor, *place, wide));
+  Value value = multiply(builder, loc, product, scales);
   if (value.getType() != op.getType())
     value = CastOp::create(builder, loc, op.getType(), value,
                            /*saturate=*/true);

@@ -60,7 +60,9 @@ def Float8ProductsPass : Pass<"fusec-graph-float8-products"> {
     summed, become sums of a * b in f32 that are scaled afterwards. For operands
     of 16 bits, and of 32 where `allowTf32` or `graph.fast_accumulation` says
     that their sums may be less accurate. For mode `default` alone
-    (docs/semantics.md). Needs composites decomposed.
+    (docs/semantics.md). The order of factors is one in which nothing overflows
+    that the result does not; products with three or more factors of any size
+    stay. Needs composites decomposed.
     ```mlir
     %x = graph.mul %a16, %sa : tensor<8x64xf16>       // %a16 = cast of f8E4M3FN
     %r = graph.contract %x, %b16 batch [] x [] contract [1] x [1]

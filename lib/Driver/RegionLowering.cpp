@@ -280,7 +280,10 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
     std::optional<analysis::RegionVerdict> numbers;
     if (!counted.empty())
       numbers = analysis::analyzeFusion(countedFacts, counted[region]);
-    if (!form || !pattern || (numbers && !*numbers))
+    if (!form)
+      return fusion.emitOpError() << "is not one kernel in other sizes: "
+                                  << form.refusal().sentence();
+    if (!pattern || (numbers && !*numbers))
       return fusion.emitOpError("is not one kernel in other sizes");
     KernelSummary part = summarize(fusion, *form, facts, options.target);
     if (plan.regions.size() == 1)

@@ -29,6 +29,8 @@ std::unique_ptr<MLIRContext> session::createContext() {
   auto context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
+  // Messages name an op and its place; constants make its text long.
+  context->printOpOnDiagnostic(false);
   return context;
 }
 

@@ -405,15 +405,18 @@ llvm::Error Resizer::retypeAll() {
   function.setType(FunctionType::get(function.getContext(),
                                      body.getArgumentTypes(),
                                      body.getTerminator()->getOperandTypes()));
-  std::string problem;
+  std::optional<std::string> problem;
+  Location place = function.getLoc();
   ScopedDiagnosticHandler handler(function.getContext(), [&](Diagnostic &d) {
-    if (problem.empty())
+    if (!problem) {
       problem = d.str();
+      place = d.getLocation();
+    }
     return success();
   });
   if (failed(verify(function)))
-    return llvm::createStringError("the graph is not valid in other sizes: " +
-                                   problem);
+    return makeError(place, "the graph is not valid in other sizes: " +
+                                problem.value_or("it does not verify"));
   return llvm::Error::success();
 }
 

@@ -230,6 +230,8 @@ fusec_emu_bind(const FusecEmuApi *api) {
 #define FUSEC_ALIGNMENT 16
 #endif
 #define FUSEC_DEVICE static inline
+/// What texts of kernels bring along is needed in each of them.
+#define FUSEC_KERNEL_NAMESPACES 1
 #define FUSEC_METHOD inline
 #define FUSEC_UNROLL
 #define FUSEC_NO_UNROLL

@@ -92,3 +92,15 @@ TEST(TopK, WithOtherReductions) {
   })",
       {{2e-6, 1e-9}, false, 1, 1});
 }
+
+// Kernels of one program: each needs the function that sorts.
+TEST(TopK, OneOfTheOther) {
+  checkGraph(
+      R"(func.func @f(%x: tensor<40x70xf32>) -> (tensor<40xi64>, tensor<i64>) {
+    %i:2 = graph.top_k max %x dimension = 1 : tensor<40x70xf32> -> tensor<40xi64>, tensor<40xi64>
+    %c = graph.cast %i#1 : tensor<40xi64> -> tensor<40xf32>
+    %j:2 = graph.top_k min %c dimension = 0 : tensor<40xf32> -> tensor<i64>, tensor<i64>
+    return %i#0, %j#1 : tensor<40xi64>, tensor<i64>
+  })",
+      valuesBelow(100, true));
+}

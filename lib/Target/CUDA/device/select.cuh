@@ -8,7 +8,8 @@
 // into the list costs one comparison, and of n elements in random order about
 // k ln(n / k) get into a list of k. All lanes of the warp go round together.
 //===----------------------------------------------------------------------===//
-#ifndef FUSEC_SELECT_CUH
+// Kernels of one file share it, unless each has a namespace of its own.
+#if !defined(FUSEC_SELECT_CUH) || defined(FUSEC_KERNEL_NAMESPACES)
 #define FUSEC_SELECT_CUH
 
 namespace fusec_select {

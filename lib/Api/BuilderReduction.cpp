@@ -119,8 +119,11 @@ void fusec_builder_top_k(fusec_builder *builder, fusec_reduction kind,
     if (!operand || !checkKind(b, kind) ||
         !b.readDim(dimension, b.shapeOf(operand).size(), dim))
       return {};
-    if (k < 1) {
-      b.fail("expected k from 1 on, found " + llvm::Twine(k));
+    // Before anything of that size is made.
+    constexpr int32_t kMostEntries = 64;
+    if (k < 1 || k > kMostEntries) {
+      b.fail("expected k from 1 to " + llvm::Twine(kMostEntries) + ", found " +
+             llvm::Twine(k));
       return {};
     }
     auto type = b.tensor(DType::I64, dropDims(b.shapeOf(operand), dim, false));

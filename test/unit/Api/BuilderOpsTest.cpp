@@ -6,6 +6,7 @@
 // says. The operators themselves are tested with the dialect.
 //===----------------------------------------------------------------------===//
 #include "ApiTestUtils.h"
+#include "fusec/fusec.hpp"
 
 #include <cmath>
 #include <functional>
@@ -279,6 +280,19 @@ TEST(ApiBuilderOps, ReductionsDropOrKeepDimensions) {
     return fusec_builder_arg_reduce(o.b, FUSEC_REDUCE_MAX, o.counting({2, 3}),
                                     1, 0);
   });
+  for (int part : {0, 1})
+    expect({2, 2}, part ? Floats{2, 1, 2, 1} : Floats{2, 1, 5, 4}, [&](Ops &o) {
+      fusec_value results[2];
+      fusec_builder_top_k(o.b, FUSEC_REDUCE_MAX, o.counting({2, 3}), 2, 1,
+                          results);
+      return results[part];
+    });
+  expect({1, 3}, {0, 0, 0}, [&](Ops &o) {
+    fusec_value results[2];
+    fusec_builder_top_k(o.b, FUSEC_REDUCE_MIN, o.counting({2, 3}), 1, -2,
+                        results);
+    return results[1];
+  });
   expect({3}, {3, 3, 2}, [&](Ops &o) {
     return fusec_builder_cumulative(o.b, FUSEC_SUM, o.counting({3}), 0, 0, 1);
   });
@@ -404,4 +418,48 @@ TEST(ApiBuilderOps, RandomBitsAreThoseOfPhilox) {
   std::vector<uint32_t> bits = runHost<float, uint32_t>(executable, {}, 4);
   EXPECT_EQ(bits, (std::vector<uint32_t>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
                                          0x9b00dbd8}));
+}
+
+// Values and indices of both ends, by the C++ builder, on every target that has
+// no GPU: NaN first, both zeros equal, of equal elements the lower index.
+TEST(ApiBuilderOps, CppTopK) {
+  auto context = fusec::Context::create();
+  ASSERT_TRUE(bool(context));
+  auto b = fusec::GraphBuilder::create(*context);
+  ASSERT_TRUE(bool(b));
+  fusec::Value x = b->input("x", fusec::DType::F32, {2, 5});
+  auto [most, where] = b->topK(fusec::Reduction::Max, x, 3, 1);
+  auto [least, whereLeast] = b->topK(fusec::Reduction::Min, x, 1, -2);
+  b->output("most", most);
+  b->output("where", where);
+  b->output("least", least);
+  b->output("whereLeast", whereLeast);
+  auto graph = b->finish();
+  ASSERT_TRUE(bool(graph)) << graph.error().message();
+  for (fusec::Target target : {fusec::Target::Reference, fusec::Target::Host,
+                               fusec::Target::Emulator}) {
+    fusec::CompileOptions options;
+    options.target = target;
+    auto executable = fusec::compile(*graph, options);
+    ASSERT_TRUE(bool(executable)) << executable.error().message();
+    Floats in = {-0.0f, 0, -1, NAN, 0, 7, -INFINITY, 7, 8, 7}, mostFound(6),
+           leastFound(5);
+    std::vector<int64_t> whereFound(6), whereLeastFound(5);
+    fusec_host_array inputs[] = {{in.data(), 40}};
+    fusec_host_array outputs[] = {{mostFound.data(), 24},
+                                  {whereFound.data(), 48},
+                                  {leastFound.data(), 20},
+                                  {whereLeastFound.data(), 40}};
+    ASSERT_TRUE(ok(
+        fusec_executable_run_host(executable->get(), inputs, 1, outputs, 4)));
+    EXPECT_TRUE(std::isnan(mostFound[0]));
+    EXPECT_EQ(Floats(mostFound.begin() + 1, mostFound.end()),
+              (Floats{0, 0, 8, 7, 7}));
+    EXPECT_TRUE(std::signbit(mostFound[1]));
+    EXPECT_EQ(whereFound, (std::vector<int64_t>{3, 0, 1, 3, 0, 2}));
+    EXPECT_TRUE(std::isnan(leastFound[3]));
+    leastFound[3] = 0;
+    EXPECT_EQ(leastFound, (Floats{0, -INFINITY, -1, 0, 0}));
+    EXPECT_EQ(whereLeastFound, (std::vector<int64_t>{0, 1, 0, 0, 0}));
+  }
 }

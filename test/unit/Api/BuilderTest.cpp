@@ -222,6 +222,25 @@ TEST(ApiBuilder, NumbersMustBeInRange) {
          return fusec_builder_scatter_nd(m.b, 5, m.f23, m.i23, m.f23);
        },
        "found 5"},
+      {[](Made &m) {
+         fusec_value results[2];
+         fusec_builder_top_k(m.b, FUSEC_REDUCE_MAX, m.f23, 0, 1, results);
+         return results[1];
+       },
+       "expected k from 1 to 64, found 0"},
+      {[](Made &m) {
+         fusec_value results[2];
+         fusec_builder_top_k(m.b, FUSEC_REDUCE_MAX, m.f23, INT32_MAX, 1,
+                             results);
+         return results[0];
+       },
+       "expected k from 1 to 64, found 2147483647"},
+      {[](Made &m) {
+         fusec_value results[2];
+         fusec_builder_top_k(m.b, FUSEC_REDUCE_MAX, m.f23, 4, 1, results);
+         return results[0];
+       },
+       "expected at least 4 elements in dimension 1"},
       {[](Made &m) { return fusec_builder_gather_nd(m.b, m.f23, m.i23, 2); },
        "batch_dims"},
       {[](Made &m) { return fusec_builder_gather_nd(m.b, m.f23, m.i23, 0); },

@@ -7,6 +7,7 @@
 #include "fusec/Frontend/Onnx/Reader.h"
 #include "fusec/Frontend/Onnx/TensorData.h"
 #include "fusec/Runtime/Cuda/DiskCache.h"
+#include "fusec/Runtime/Cuda/TuningRecord.h"
 #include "fusec/Support/Npy.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Endian.h"
@@ -44,7 +45,7 @@ static void runReader(StringRef bytes) {
 }
 
 std::string fusec::hostile::graphSeed(std::vector<Proto> nodes,
-                                   std::vector<Proto> initializers) {
+                                      std::vector<Proto> initializers) {
   GraphSpec graph;
   graph.nodes = std::move(nodes);
   graph.initializers = std::move(initializers);
@@ -291,6 +292,66 @@ static std::vector<std::string> cacheSeeds() {
 }
 
 //===----------------------------------------------------------------------===//
+// Tuning records
+//===----------------------------------------------------------------------===//
+
+static void checkTuning(const runtime::TuningEntry &entry) {
+  auto again = runtime::decodeTuning(runtime::encodeTuning(entry));
+  if (!isGood(again) || !(*again == entry))
+    fail("an entry of a tuning record does not read back");
+}
+
+/// The bytes as a file, also with the digest that fits them, and what stands
+/// behind the digest as somebody's export.
+static void runTuning(StringRef bytes) {
+  constexpr size_t kMagicBytes = 8, kHeaderBytes = kMagicBytes + 32;
+  runtime::isOtherTuningLayout(bytes);
+  std::string file = bytes.str();
+  if (file.size() >= kHeaderBytes) {
+    llvm::SHA256 hash;
+    hash.update(StringRef(file).take_front(kMagicBytes));
+    hash.update(StringRef(file).drop_front(kHeaderBytes));
+    auto digest = hash.final();
+    std::copy(digest.begin(), digest.end(), file.begin() + kMagicBytes);
+  }
+  for (StringRef text : {bytes, StringRef(file)}) {
+    auto entry = runtime::decodeTuning(text);
+    if (isGood(entry))
+      checkTuning(*entry);
+  }
+  StringRef body = bytes.substr(kHeaderBytes);
+  for (const std::string &text :
+       {bytes.str(), "{\"entries\": [" + body.str() + "]}"}) {
+    auto entries = runtime::parseTuningEntries(text);
+    if (isGood(entries))
+      llvm::for_each(*entries, checkTuning);
+  }
+}
+
+static std::vector<std::string> tuningSeeds() {
+  runtime::TuningEntry entry;
+  entry.key = {"0123abcd", "H200", 90, 132, "fusec 0.1.0"};
+  entry.title = "BF16 4096 x 1024, k 1024";
+  entry.choice = "GemmWgmmaConfig<GemmKind::BF16, 2, 128, 6, 8, 1, 2>";
+  entry.model = entry.choice;
+  entry.microseconds = 44.125;
+  entry.modelMicroseconds = 1.0 / 3;
+  entry.timed = 10;
+  entry.date = 1796000000;
+  std::vector<std::string> seeds = {runtime::encodeTuning(entry)};
+  entry.title = "\"quoted\" \n \x01 \xc3\xa9";
+  entry.date = INT64_MAX;
+  entry.microseconds = 1e300;
+  seeds.push_back(runtime::encodeTuning(entry));
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Object{
+      {"entries",
+       llvm::json::Array{runtime::toJson(entry), runtime::toJson(entry)}}});
+  seeds.push_back(text);
+  return seeds;
+}
+
+//===----------------------------------------------------------------------===//
 // The list
 //===----------------------------------------------------------------------===//
 
@@ -299,6 +360,7 @@ llvm::ArrayRef<Target> fusec::hostile::byteTargets() {
                                     {"external", runExternal, externalSeeds},
                                     {"cache", runCache, cacheSeeds},
                                     {"npy", runNpy, npySeeds},
-                                    {"tensor", runTensor, tensorSeeds}};
+                                    {"tensor", runTensor, tensorSeeds},
+                                    {"tuning", runTuning, tuningSeeds}};
   return kTargets;
 }

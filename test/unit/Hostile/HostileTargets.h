@@ -26,7 +26,7 @@ struct Target {
   std::vector<std::string> (*seeds)();
 };
 
-/// "reader", "external", "cache", "npy", "tensor": no MLIR.
+/// "reader", "external", "cache", "npy", "tensor", "tuning": no MLIR.
 llvm::ArrayRef<Target> byteTargets();
 /// "onnx", "mlir": imported or parsed, simplified and evaluated.
 llvm::ArrayRef<Target> graphTargets();

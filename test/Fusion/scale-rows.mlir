@@ -5,6 +5,8 @@
 // RUN: fusec compile %t/half.mlir --emit=fused -o - | FileCheck %s --check-prefix=HALF
 // RUN: fusec compile %t/softmax.mlir --emit=fused -o - | FileCheck %s --check-prefix=SOFTMAX
 // RUN: fusec compile %t/chain.mlir --emit=fused -o - | FileCheck %s --check-prefix=CHAIN
+// RUN: fusec compile %t/constants.mlir --emit=fused -o - | FileCheck %s --check-prefix=CONSTANTS
+// RUN: fusec compile %t/two.mlir --emit=fused -o - | FileCheck %s --check-prefix=TWO
 
 // A norm becomes one vector; the product reads %x as it is. Weights of the norm
 // go into those of the product, which are constants.
@@ -40,6 +42,23 @@
 // CHAIN: graph.fusion
 // CHAIN:   graph.contract
 // CHAIN-NOT: graph.fusion
+
+// What makes the sum smaller comes before the factor of any size, what makes it
+// larger after it.
+// CONSTANTS: %[[LESS:.*]] = graph.constant dense<5.000000e-01>
+// CONSTANTS: %[[MORE:.*]] = graph.constant dense<4.000000e+00>
+// CONSTANTS: graph.contract {{.*}} -> tensor<256x128xf32>
+// CONSTANTS: graph.cast %[[LESS]]
+// CONSTANTS: graph.mul
+// CONSTANTS: graph.broadcast {{.*}} [0]
+// CONSTANTS: graph.mul
+// CONSTANTS: graph.cast %[[MORE]]
+// CONSTANTS: graph.mul
+// CONSTANTS: graph.cast {{.*}} -> tensor<256x128xbf16>
+
+// Of two factors of any size the first could be infinite where the second
+// brings it back.
+// TWO: graph.contract {{.*}} -> tensor<256x128xbf16>
 
 //--- norm.mlir
 func.func @f(%x: tensor<256x512xbf16>) -> tensor<256x128xbf16> {
@@ -96,4 +115,26 @@ func.func @f(%x: tensor<256x512xbf16>, %r: tensor<256x512xbf16>, %v: tensor<512x
   %o = graph.cast %n : tensor<256x512xf32> -> tensor<256x512xbf16>
   %y = graph.contract %o, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
   return %h, %y : tensor<256x512xbf16>, tensor<256x128xbf16>
+}
+
+//--- constants.mlir
+func.func @f(%x: tensor<256x512xbf16>, %s: tensor<256xbf16>, %w: tensor<512x128xbf16>) -> tensor<256x128xbf16> {
+  %four = graph.constant dense<4.0> : tensor<256x512xbf16>
+  %half = graph.constant dense<0.5> : tensor<256x512xbf16>
+  %b = graph.broadcast %s [0] : tensor<256xbf16> -> tensor<256x512xbf16>
+  %m = graph.mul %x, %half : tensor<256x512xbf16>
+  %n = graph.mul %m, %b : tensor<256x512xbf16>
+  %o = graph.mul %n, %four : tensor<256x512xbf16>
+  %y = graph.contract %o, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
+  return %y : tensor<256x128xbf16>
+}
+
+//--- two.mlir
+func.func @f(%x: tensor<256x512xbf16>, %s: tensor<256xbf16>, %t: tensor<256xbf16>, %w: tensor<512x128xbf16>) -> tensor<256x128xbf16> {
+  %b = graph.broadcast %s [0] : tensor<256xbf16> -> tensor<256x512xbf16>
+  %c = graph.broadcast %t [0] : tensor<256xbf16> -> tensor<256x512xbf16>
+  %m = graph.mul %x, %b : tensor<256x512xbf16>
+  %n = graph.mul %m, %c : tensor<256x512xbf16>
+  %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
+  return %y : tensor<256x128xbf16>
 }

@@ -311,7 +311,8 @@ std::optional<RowTiling> Chooser::meet(bool across, int64_t vector,
   bool hasLater = llvm::any_of(form.outputs, [&](const RegionOutput &output) {
     return levelOf(form, output) > 0;
   });
-  if (!hasLater || !isOnePass(form, rescale))
+  // What nobody reads costs nothing to make again.
+  if (!hasLater || !access.inputBytes || !isOnePass(form, rescale))
     return std::nullopt;
   ArrayRef<int64_t> parallel(form.parallel), reduced(form.reduced);
   unsigned innerColumns = isFine ? access.innerColumns : 0;

@@ -7,6 +7,7 @@
 // RUN: fusec compile %t/chain.mlir --emit=fused -o - | FileCheck %s --check-prefix=CHAIN
 // RUN: fusec compile %t/constants.mlir --emit=fused -o - | FileCheck %s --check-prefix=CONSTANTS
 // RUN: fusec compile %t/two.mlir --emit=fused -o - | FileCheck %s --check-prefix=TWO
+// RUN: fusec run %t/uniform.mlir --target=emulator --against=reference | FileCheck %s --check-prefix=UNIFORM
 
 // A norm becomes one vector; the product reads %x as it is. Weights of the norm
 // go into those of the product, which are constants.
@@ -59,6 +60,11 @@
 // Of two factors of any size the first could be infinite where the second
 // brings it back.
 // TWO: graph.contract {{.*}} -> tensor<256x128xbf16>
+
+// One number along k is a factor of rows, in f16, too; the bounds of the graph
+// as written say so as well.
+// UNIFORM-NOT: WRONG
+// UNIFORM: equal
 
 //--- norm.mlir
 func.func @f(%x: tensor<256x512xbf16>) -> tensor<256x128xbf16> {
@@ -137,4 +143,17 @@ func.func @f(%x: tensor<256x512xbf16>, %s: tensor<256xbf16>, %t: tensor<256xbf16
   %n = graph.mul %m, %c : tensor<256x512xbf16>
   %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
   return %y : tensor<256x128xbf16>
+}
+
+//--- uniform.mlir
+func.func @f(%x: tensor<128x72xf16>, %s: tensor<128xf32>, %w: tensor<72x136xf16>) -> tensor<128x136xf16> {
+  %v = graph.cast %x : tensor<128x72xf16> -> tensor<128x72xf32>
+  %b = graph.broadcast %s [0] : tensor<128xf32> -> tensor<128x72xf32>
+  %m = graph.mul %v, %b : tensor<128x72xf32>
+  %h = graph.cast %m : tensor<128x72xf32> -> tensor<128x72xf16>
+  %c = graph.constant dense<1.25> : tensor<72xf16>
+  %d = graph.broadcast %c [1] : tensor<72xf16> -> tensor<128x72xf16>
+  %n = graph.mul %h, %d : tensor<128x72xf16>
+  %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<128x72xf16>, tensor<72x136xf16> -> tensor<128x136xf16>
+  return %y : tensor<128x136xf16>
 }

@@ -33,11 +33,16 @@ private:
 /// Sorts a broadcast or uniform `value` under rows or terms.
 bool Walk::addFactor(Value value, bool isDivisor) {
   RowScales::Factor factor{value, {}, isDivisor};
+  auto spread = value.getDefiningOp<BroadcastOp>();
+  if (spread)
+    factor.value = spread.getOperand();
+  // One number, whatever it is spread over.
   DenseElementsAttr constant;
-  if (auto spread = value.getDefiningOp<BroadcastOp>())
-    factor = {spread.getOperand(), llvm::to_vector(spread.getDimensions()),
-              isDivisor};
-  else if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat())
+  bool isUniform =
+      matchPattern(factor.value, m_Constant(&constant)) && constant.isSplat();
+  if (spread && !isUniform)
+    factor.dims = llvm::to_vector(spread.getDimensions());
+  else if (!isUniform)
     return false;
   Type type = typeOf(value).getElementType();
   if (!isa<FloatType>(type) || type.isF64())

@@ -19,6 +19,21 @@ using Operands = ArrayRef<const Tensor *>;
 // reduce
 //===----------------------------------------------------------------------===//
 
+/// Sums in f64 with what each addition loses (Neumaier), so that long sums of
+/// f64 are no worse than those that they judge.
+static void addUp(const Tensor &x, Tensor &result, ArrayRef<int64_t> strides) {
+  std::vector<double> lost(result.real.size(), 0);
+  walkStrided(x.shape, strides, 0, [&](int64_t i, int64_t p) {
+    double term = x.real[i], before = result.real[p], sum = before + term;
+    lost[p] += std::fabs(before) >= std::fabs(term) ? (before - sum) + term
+                                                    : (term - sum) + before;
+    result.real[p] = sum;
+  });
+  for (auto [sum, rest] : llvm::zip(result.real, lost))
+    if (std::isfinite(rest) && rest != 0)
+      sum += rest;
+}
+
 static Results reduceKernel(Operation *op, Operands operands,
                             Context &context) {
   auto reduce = cast<graph::ReduceOp>(op);
@@ -33,6 +48,10 @@ static Results reduceKernel(Operation *op, Operands operands,
   Combine combine(reduce.getKind(), x.dtype);
   combine.fill(*result);
   auto strides = keptStrides(x.shape, reduce.getDimensions());
+  if (reduce.getKind() == graph::ReduceKind::sum && x.isReal()) {
+    addUp(x, *result, strides);
+    return single(std::move(*result));
+  }
   onPayload(x, *result, [&](const auto &source, auto &target) {
     walkStrided(x.shape, strides, 0, [&](int64_t i, int64_t p) {
       target[p] = combine(target[p], source[i]);

@@ -71,6 +71,23 @@ TEST(Reduction, KnownValues) {
   EXPECT_EQ(reduce("min", big).getI64(0), 1);
 }
 
+// One after the other they would be 1.9e-8 too many; infinities stay.
+TEST(Reduction, LongSumsOfDoubles) {
+  HostTensor x = llvm::cantFail(HostTensor::create(DType::F64, Shape{100000}));
+  for (int64_t i = 0; i < x.elements(); ++i)
+    x.setF64(i, 0.1);
+  Graph graph({"tensor<100000xf64>"}, "tensor<f64>",
+              "graph.reduce sum %0 [0] : tensor<100000xf64> -> tensor<f64>");
+  EXPECT_EQ(run(graph, {x}).at(0).getF64(0), 10000);
+  x.setF64(5, 1e308);
+  x.setF64(9, 1e308);
+  EXPECT_EQ(run(graph, {x}).at(0).getF64(0), HUGE_VAL);
+  x.setF64(50, -HUGE_VAL);
+  EXPECT_TRUE(std::isnan(run(graph, {x}).at(0).getF64(0)));
+  x.setF64(9, 0);
+  EXPECT_EQ(run(graph, {x}).at(0).getF64(0), -HUGE_VAL);
+}
+
 TEST(Reduction, EmptyGivesTheIdentity) {
   auto empty = [](const char *kind, DType dtype) {
     return evaluateBoth(std::string("graph.reduce ") + kind + " %0 [0]",

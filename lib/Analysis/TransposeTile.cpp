@@ -9,9 +9,18 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::analysis;
 
-// Both sides of a tile are runs of 128 bytes of memory at least.
-static constexpr int64_t kLineBytes = 128;
+// Both sides of a tile are runs of 256 bytes of memory, as those of f32 that
+// reach the speed of a copy where 128 bytes of bf16 lose 7 %
+// (benchmarks/results/2026-11-30-memory.md); shorter where that leaves too few
+// blocks or takes too much shared memory.
+static constexpr int64_t kLongRun = 256, kShortRun = 128;
+// Two for each multiprocessor.
+static constexpr int64_t kManyBlocks = 256;
 static constexpr int64_t kAccessBytes = 16;
+// Accesses of fewer bytes a lane are not worth a tile without images.
+static constexpr int64_t kNarrowBytes = 4;
+// What a thread moves.
+static constexpr int64_t kThreadBytes = 64;
 static constexpr int64_t kLeastTile = 32, kMostTile = 128;
 // Below this many, columns are taken whole.
 static constexpr int64_t kFewColumns = 16;
@@ -57,8 +66,14 @@ public:
 private:
   void collect();
   TransposeTile::Group groupAt(unsigned dim);
+  SmallVector<int64_t> stridesOf(AffineMap map);
   bool chooseSizes(TransposeTile &tile);
   bool chooseRun(TransposeTile &tile);
+  void chooseSides(TransposeTile &tile, int64_t bytes, int64_t run);
+  bool chooseTile(TransposeTile &tile, int64_t bytes, int64_t run);
+  bool chooseImages(TransposeTile &tile, int64_t bytes, int64_t run);
+  int64_t sharedBytes(const TransposeTile &tile);
+  int64_t blocks(const TransposeTile &tile);
 
   FactTable &facts;
   const RegionForm &form;
@@ -88,7 +103,8 @@ void Finder::collect() {
         if (!map || !map.isPermutation())
           continue;
         maps.push_back(map);
-        TurnedRead read{operand, map, bytesOf(operand.getType())};
+        TurnedRead read{operand, map, bytesOf(operand.getType()),
+                        stridesOf(map)};
         if (llvm::none_of(reads, [&](const TurnedRead &other) {
               return other.input == operand && other.map == map;
             }))
@@ -100,6 +116,19 @@ void Finder::collect() {
     maps.push_back(output.index);
     outputBytes = std::min(outputBytes, bytesOf(output.value.getType()));
   }
+}
+
+/// Elements between neighbours along each dim of the spine in a tensor that a
+/// permutation reads.
+SmallVector<int64_t> Finder::stridesOf(AffineMap map) {
+  SmallVector<int64_t> result(spine.size());
+  int64_t stride = 1;
+  for (AffineExpr expr : llvm::reverse(map.getResults())) {
+    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+    result[dim] = stride;
+    stride *= spine[dim];
+  }
+  return result;
 }
 
 /// The dims around `dim` that are one linear axis everywhere.
@@ -136,6 +165,87 @@ bool Finder::chooseRun(TransposeTile &tile) {
   return repeats * rowVector * count <= kMostElements;
 }
 
+/// Lengths of the sides, for elements of at most `bytes`.
+void Finder::chooseSides(TransposeTile &tile, int64_t bytes, int64_t run) {
+  auto side = [&](int64_t size, int64_t bytes) {
+    int64_t wanted = std::clamp(run / bytes, 2 * kLeastTile, kMostTile);
+    return std::clamp<int64_t>(llvm::PowerOf2Ceil(size), kLeastTile, wanted);
+  };
+  tile.rows.tile = side(tile.rows.size, bytes);
+  tile.columns.tile = side(tile.columns.size + tile.lead, outputBytes);
+  int64_t moved = tile.rows.tile * tile.columns.tile * bytes;
+  tile.warps = threads ? threads / 32 : moved > 256 * kThreadBytes ? 16 : 8;
+}
+
+int64_t Finder::blocks(const TransposeTile &tile) {
+  int64_t result = 1;
+  for (int64_t size : spine)
+    result *= size;
+  return result / (tile.rows.tile * tile.columns.tile);
+}
+
+/// Both sides are whole vectors or become single elements.
+bool Finder::chooseTile(TransposeTile &tile, int64_t bytes, int64_t run) {
+  chooseSides(tile, bytes, run);
+  // Every thread has something to move.
+  int64_t share = tile.rows.tile * tile.columns.tile / (32 * tile.warps);
+  if (!share)
+    return false;
+  tile.rows.vector = std::min(vectorFor(tile.rows.size, bytes), share);
+  tile.columns.vector =
+      std::min(vectorFor(tile.columns.size, outputBytes), share);
+  return sharedBytes(tile) <= kSharedBytes;
+}
+
+/// Vectors start anywhere along rows or columns.
+bool Finder::chooseImages(TransposeTile &tile, int64_t bytes, int64_t run) {
+  int64_t vector = kAccessBytes / outputBytes;
+  tile.lead = tile.columns.size % vector ? vector : 0;
+  chooseSides(tile, bytes, run);
+  tile.columns.vector = vector;
+  tile.turnsOutputs = false;
+  // Copies take no registers.
+  if (!threads)
+    tile.warps = 8;
+  int64_t elements = tile.rows.tile * tile.columns.tile;
+  while (!threads && elements < 32 * tile.warps * vector)
+    tile.warps /= 2;
+  if (elements < 32 * tile.warps * vector)
+    return false;
+  for (const TurnedRead &read : tile.turned) {
+    TileImage image;
+    image.vector = kAccessBytes / read.bytes;
+    image.vectors = tile.rows.tile / image.vector + 1;
+    image.pitch = image.vectors * image.vector;
+    int64_t stride = read.strides[tile.columns.last - 1];
+    image.pitch += stride % image.vector;
+    // Eight lanes read columns that are a vector apart: in other groups of four
+    // banks unless their distance in words has a factor of 8.
+    if (vector * image.pitch * read.bytes % 32 == 0)
+      image.skewEvery = vector;
+    tile.images.push_back(image);
+  }
+  return sharedBytes(tile) <= kSharedBytes;
+}
+
+int64_t Finder::sharedBytes(const TransposeTile &tile) {
+  int64_t shared = 0;
+  for (auto [read, image] : llvm::zip(tile.turned, tile.images))
+    shared += tile.imageSize(image) * read.bytes;
+  if (!tile.images.empty())
+    return shared;
+  auto add = [&](int64_t bytes) {
+    shared += tile.pitch(bytes) * tile.columns.tile * bytes;
+  };
+  if (tile.turnsOutputs)
+    for (const RegionOutput &output : form.outputs)
+      add(bytesOf(output.value.getType()));
+  else
+    for (const TurnedRead &read : tile.turned)
+      add(read.bytes);
+  return shared;
+}
+
 bool Finder::chooseSizes(TransposeTile &tile) {
   int64_t bytes = 1;
   for (const TurnedRead &read : tile.turned)
@@ -144,43 +254,32 @@ bool Finder::chooseSizes(TransposeTile &tile) {
   // sides.
   tile.turnsOutputs =
       tile.straight.empty() && form.outputs.size() <= tile.turned.size();
-  bool isAdjacent = tile.rows.last == tile.columns.first;
-  tile.rows.vector = vectorFor(tile.rows.size, bytes);
-  // A run starts at a multiple of the rows' vector.
-  tile.columns.vector = vectorFor(tile.columns.size < kFewColumns && isAdjacent
-                                      ? tile.rows.size * tile.columns.size
-                                      : tile.columns.size,
-                                  outputBytes);
   if (tile.columns.size < kFewColumns) {
-    if (!isAdjacent || !chooseRun(tile))
+    if (tile.rows.last != tile.columns.first)
       return false;
-  } else {
-    auto side = [](int64_t size, int64_t bytes) {
-      int64_t wanted =
-          std::clamp(kLineBytes / bytes, 2 * kLeastTile, kMostTile);
-      return std::clamp<int64_t>(llvm::PowerOf2Ceil(size), kLeastTile, wanted);
-    };
-    tile.rows.tile = side(tile.rows.size, bytes);
-    tile.columns.tile = side(tile.columns.size, outputBytes);
-    tile.warps = threads ? threads / 32 : 8;
-    // Every thread has something to move.
-    int64_t share = tile.rows.tile * tile.columns.tile / (32 * tile.warps);
-    if (!share)
-      return false;
-    tile.rows.vector = std::min(tile.rows.vector, share);
-    tile.columns.vector = std::min(tile.columns.vector, share);
+    tile.rows.vector = vectorFor(tile.rows.size, bytes);
+    // A run starts at a multiple of the rows' vector.
+    tile.columns.vector =
+        vectorFor(tile.rows.size * tile.columns.size, outputBytes);
+    return chooseRun(tile) && sharedBytes(tile) <= kSharedBytes;
   }
-  int64_t shared = 0;
-  auto addShared = [&](int64_t bytes) {
-    shared += tile.pitch(bytes) * tile.columns.tile * bytes;
-  };
-  if (tile.turnsOutputs)
-    for (const RegionOutput &output : form.outputs)
-      addShared(bytesOf(output.value.getType()));
-  else
-    for (const TurnedRead &read : tile.turned)
-      addShared(read.bytes);
-  return shared <= kSharedBytes;
+  bool isNarrow = std::min(vectorFor(tile.rows.size, bytes) * bytes,
+                           vectorFor(tile.columns.size, outputBytes) *
+                               outputBytes) <= kNarrowBytes;
+  // Images first, then long runs first.
+  for (bool hasImages : {true, false})
+    for (int64_t run : {kLongRun, kShortRun}) {
+      if (hasImages && !isNarrow)
+        continue;
+      TransposeTile tried = tile;
+      bool fits = hasImages ? chooseImages(tried, bytes, run)
+                            : chooseTile(tried, bytes, run);
+      if (!fits || (run == kLongRun && blocks(tried) < kManyBlocks))
+        continue;
+      tile = tried;
+      return true;
+    }
+  return false;
 }
 
 std::optional<TransposeTile> Finder::run() {
@@ -211,6 +310,7 @@ std::optional<TransposeTile> Finder::run() {
   if (!row)
     return std::nullopt;
   tile.rows = groupAt(*row);
+  tile.outputStrides = stridesOf(form.outputs.front().index);
   if (tile.rows.size < kFewColumns || !chooseSizes(tile))
     return std::nullopt;
   return tile;

@@ -305,6 +305,7 @@ def families():
         "movement": ("multi", movement()),
         "transpose-f32": ("pointwise", transpose("f32", 67, 129)),
         "transpose-bf16": ("pointwise", transpose("bf16", 64, 256)),
+        "transpose-odd": ("pointwise, cp_async16", transpose("bf16", 131, 333)),
         "scatter": ("naive", scatter()),
         "row-warp": ("row", softmax(33, 31, 1)),
         "row-block": ("row", softmax(5, 4099, 1)),

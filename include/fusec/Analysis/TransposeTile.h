@@ -20,6 +20,34 @@ struct TurnedRead {
   mlir::AffineMap map;
   /// Bytes of an element.
   int64_t bytes = 0;
+  /// Elements of memory between neighbours along each spine dim.
+  llvm::SmallVector<int64_t> strides = {};
+};
+
+/// Where a turned input whose columns start anywhere in a vector of memory lies
+/// in shared memory: an element is as far from the start of a vector there as
+/// in device memory, so that whole vectors are copied. Column c begins at about
+/// c * pitch, and `pitch` is the stride of columns modulo `vector`.
+struct TileImage {
+  /// Elements of 16 bytes.
+  int64_t vector = 1;
+  /// Elements between two columns.
+  int64_t pitch = 0;
+  /// Columns after which another 16 bytes are left out, where the pitch alone
+  /// would put what lanes read together into the same banks; 0: none.
+  int64_t skewEvery = 0;
+  /// Vectors of a column, one more than the rows are.
+  int64_t vectors = 0;
+
+  /// Elements of shared memory for `columns` columns.
+  int64_t size(int64_t columns) const {
+    return columns * pitch +
+           vector * (2 + (skewEvery ? columns / skewEvery : 0));
+  }
+  /// Columns that `trips` rounds of `threads` threads copy, a vector each.
+  int64_t columnsIn(int64_t trips, int64_t threads) const {
+    return (trips * threads + vectors - 1) / vectors;
+  }
 };
 
 /// A tile of two groups of neighbouring spine dims, each taken as one linear
@@ -44,12 +72,33 @@ struct TransposeTile {
   /// No input is straight and turning the outputs moves no more than turning
   /// the inputs: everything is computed where rows are contiguous.
   bool turnsOutputs = false;
+  /// One for each turned input, where vectors of memory start anywhere in rows
+  /// or columns (odd sizes); none where rows and columns are whole vectors.
+  llvm::SmallVector<TileImage, 2> images;
+  /// Where the outputs' rows start anywhere in a vector: the elements of one.
+  /// The tile of a row begins at the first whole vector behind
+  /// columns.tile * block - lead. Else 0.
+  int64_t lead = 0;
+  /// Elements of the outputs between two rows.
+  llvm::SmallVector<int64_t> outputStrides;
 
   /// Elements between two columns in shared memory, for elements of `bytes`.
   int64_t pitch(int64_t bytes) const;
   /// Columns are stored in groups of 16 bytes that are exchanged so that
   /// neither side meets bank conflicts; else columns are padded.
   bool isSwizzled() const { return rows.vector > 1 && !isInterleaved; }
+  /// Columns of an image that some row of the tile needs.
+  int64_t imageColumns() const {
+    return columns.tile + std::max<int64_t>(lead, 1) - 1;
+  }
+  /// Vectors of `image` that each thread copies.
+  int64_t imageTrips(const TileImage &image) const {
+    return (imageColumns() * image.vectors + 32 * warps - 1) / (32 * warps);
+  }
+  /// Elements of shared memory of `image`, with what rounds copy too much.
+  int64_t imageSize(const TileImage &image) const {
+    return image.size(image.columnsIn(imageTrips(image), 32 * warps));
+  }
 };
 
 /// The tile, or nothing where no input is worth turning. `threads` of a block

@@ -18,10 +18,10 @@
 // A column of the tile is consecutive in shared memory. Its 16-byte groups are
 // exchanged by the number of the column vector (exclusive or), so that lanes
 // that read along columns meet different banks; without vectors a column is
-// padded by a word instead.
+// padded by a word instead. Rows and columns whose vectors start anywhere are
+// in TransposeImage.cpp.
 //===----------------------------------------------------------------------===//
-#include "KernelBuilder.h"
-#include "fusec/Analysis/TransposeTile.h"
+#include "TransposeSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -30,44 +30,6 @@ using namespace fusec::graph_to_tile;
 using analysis::TransposeTile;
 using analysis::TurnedRead;
 using tile::Digit;
-
-namespace {
-class TransposeSchedule {
-public:
-  TransposeSchedule(KernelBuilder &kb, const TransposeTile &tile)
-      : kb(kb), tile(tile), warps(tile.warps) {}
-  void run();
-
-private:
-  /// A point of the tile, as index tiles: along the two groups within the tile,
-  /// and on the spine.
-  struct Point {
-    Value row, column, mask;
-    SmallVector<Value> spine;
-  };
-  RankedTensorType carrierAlong(bool rows, int64_t vector);
-  Point enter(RankedTensorType carrier);
-  Value sharedOffset(const Point &at, int64_t bytes);
-  Value allocate(Type storage, int64_t bytes);
-  Value load(Type storage, Value buffer, const Point &at, int64_t bytes);
-  Value loadInput(const TurnedRead &read, const Point &at);
-  void turn(Value loaded, int64_t bytes, const Point &at);
-  bool isAt(const TurnedRead &read, Value value, ValueRange index);
-  Value lookup(Value value, ValueRange index);
-  void findBlock();
-  void turnInputs();
-  void turnOutputs();
-
-  KernelBuilder &kb;
-  const TransposeTile &tile;
-  int64_t warps;
-  Value rowStart, columnStart;
-  SmallVector<Value> others;  // scalars, for the dims of neither group
-  SmallVector<Value> buffers; // of turned inputs or outputs
-  SmallVector<Value> early;   // of straight inputs
-  Point point;                // of the outputs
-};
-} // namespace
 
 /// The tile with vectors along one of its sides, rows being axis 0. A run of
 /// interleaved columns has one axis.
@@ -111,8 +73,9 @@ RankedTensorType TransposeSchedule::carrierAlong(bool rows, int64_t vector) {
 /// Blocks run over columns, then rows, then the other dims.
 void TransposeSchedule::findBlock() {
   ArrayRef<int64_t> spine = kb.form.parallel;
-  auto tiles = [](const TransposeTile::Group &group) {
-    return int64_t(llvm::divideCeil(group.size, uint64_t(group.tile)));
+  auto tiles = [&](const TransposeTile::Group &group) {
+    int64_t lead = &group == &tile.columns ? tile.lead : 0;
+    return int64_t(llvm::divideCeil(group.size + lead, uint64_t(group.tile)));
   };
   SmallVector<int64_t> sizes;
   for (auto [dim, size] : llvm::enumerate(spine)) {
@@ -133,7 +96,15 @@ void TransposeSchedule::findBlock() {
     return tiles(group) == 1 ? kb.index(0) : kb.mulIndex(number, group.tile);
   };
   columnStart = start(tile.columns);
+  if (tile.lead)
+    columnStart = kb.addIndex(columnStart, kb.index(-tile.lead));
   rowStart = start(tile.rows);
+}
+
+Value TransposeSchedule::splat(RankedTensorType carrier, Value scalar) {
+  auto type = RankedTensorType::get(
+      carrier.getShape(), kb.builder.getIndexType(), carrier.getEncoding());
+  return tile::SplatOp::create(kb.builder, kb.loc, type, scalar);
 }
 
 TransposeSchedule::Point TransposeSchedule::enter(RankedTensorType carrier) {
@@ -144,16 +115,13 @@ TransposeSchedule::Point TransposeSchedule::enter(RankedTensorType carrier) {
   Value whole; // of interleaved rows and columns
   auto type = RankedTensorType::get(
       carrier.getShape(), kb.builder.getIndexType(), carrier.getEncoding());
-  auto splat = [&](Value scalar) -> Value {
-    return tile::SplatOp::create(kb.builder, kb.loc, type, scalar);
-  };
   if (carrier.getRank() == 1) {
     Value linear = tile::IotaOp::create(kb.builder, kb.loc, type, 0);
     kb.emitter.setRange(linear, carrier.getNumElements());
     at.row = eb.divIndex(linear, tile.columns.size);
     at.column = eb.remIndex(linear, tile.columns.size);
-    whole =
-        eb.addIndex(splat(kb.mulIndex(rowStart, tile.columns.size)), linear);
+    whole = eb.addIndex(
+        splat(carrier, kb.mulIndex(rowStart, tile.columns.size)), linear);
     // Vectors straddle rows: the bound counts elements.
     if (tile.rows.size % tile.rows.tile)
       at.mask = kb.below(carrier, whole,
@@ -172,13 +140,21 @@ TransposeSchedule::Point TransposeSchedule::enter(RankedTensorType carrier) {
     at.mask = at.mask ? eb.logicalAnd(at.mask, isInside) : isInside;
   };
   if (!whole) {
-    row = eb.addIndex(splat(rowStart), at.row);
-    column = eb.addIndex(splat(columnStart), at.column);
+    row = eb.addIndex(splat(carrier, rowStart), at.row);
+    column = eb.addIndex(splat(carrier, columnStart), at.column);
     limit(row, tile.rows);
     limit(column, tile.columns);
   }
   kb.emitter.setMask(at.mask);
+  placeOnSpine(at, row, column, whole);
+  return at;
+}
+
+/// The spine's index at a row and a column, or at both as one number.
+void TransposeSchedule::placeOnSpine(Point &at, Value row, Value column,
+                                     Value whole) {
   ArrayRef<int64_t> spine = kb.form.parallel;
+  RankedTensorType carrier = kb.emitter.elements().getCarrier();
   unsigned nextOther = 0;
   for (unsigned dim = 0; dim < spine.size();) {
     auto append = [&](Value value, unsigned last) {
@@ -193,9 +169,8 @@ TransposeSchedule::Point TransposeSchedule::enter(RankedTensorType carrier) {
     else if (dim == tile.columns.first)
       append(column, tile.columns.last);
     else
-      at.spine.push_back(splat(others[nextOther++])), ++dim;
+      at.spine.push_back(splat(carrier, others[nextOther++])), ++dim;
   }
-  return at;
 }
 
 /// column * pitch + row, the row's group of 16 bytes exchanged.
@@ -213,21 +188,20 @@ Value TransposeSchedule::sharedOffset(const Point &at, int64_t bytes) {
   return eb.addIndex(eb.mulIndex(at.column, tile.pitch(bytes)), row);
 }
 
-Value TransposeSchedule::allocate(Type storage, int64_t bytes) {
+/// A buffer of shared memory, the next of `buffers`.
+Value TransposeSchedule::allocate(Type storage, int64_t count) {
   auto memory =
-      MemRefType::get({tile.pitch(bytes) * tile.columns.tile}, storage,
-                      MemRefLayoutAttrInterface(),
+      MemRefType::get({count}, storage, MemRefLayoutAttrInterface(),
                       kb.builder.getI64IntegerAttr(tile::kSharedSpace));
   buffers.push_back(tile::AllocOp::create(kb.builder, kb.loc, memory));
   return buffers.back();
 }
 
-Value TransposeSchedule::load(Type storage, Value buffer, const Point &at,
-                              int64_t bytes) {
+/// A tile of shared memory.
+Value TransposeSchedule::load(Type storage, Value buffer, Value offset) {
   graph::ElementBuilder eb = kb.emitter.elements();
   return tile::LoadOp::create(kb.builder, kb.loc, eb.type(storage), buffer,
-                              sharedOffset(at, bytes), Value(), Value(),
-                              /*vector=*/1);
+                              offset, Value(), Value(), /*vector=*/1);
 }
 
 /// Loads an input at a point, as it is stored; 0 beyond the tensor.
@@ -244,8 +218,9 @@ Value TransposeSchedule::loadInput(const TurnedRead &read, const Point &at) {
 
 /// `loaded` to shared memory, also what is masked: others read whole tiles.
 void TransposeSchedule::turn(Value loaded, int64_t bytes, const Point &at) {
-  Value buffer = allocate(
-      cast<RankedTensorType>(loaded.getType()).getElementType(), bytes);
+  Value buffer =
+      allocate(cast<RankedTensorType>(loaded.getType()).getElementType(),
+               tile.pitch(bytes) * tile.columns.tile);
   tile::StoreOp::create(kb.builder, kb.loc, loaded, buffer,
                         sharedOffset(at, bytes), Value(), /*vector=*/1);
 }
@@ -266,10 +241,17 @@ Value TransposeSchedule::lookup(Value value, ValueRange index) {
     return {};
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   Type storage = RegionEmitter::storageType(element);
-  for (auto [read, buffer] : llvm::zip(tile.turned, buffers))
-    if (isAt(read, value, index))
-      return kb.emitter.fromStorage(load(storage, buffer, point, read.bytes),
-                                    element);
+  for (auto [i, read] : llvm::enumerate(tile.turned)) {
+    if (!isAt(read, value, index))
+      continue;
+    Value offset =
+        tile.images.empty()
+            ? sharedOffset(point, read.bytes)
+            : kb.emitter.elements().addIndex(
+                  imageColumn(tile.images[i], point.column, residues[i]),
+                  point.row);
+    return kb.emitter.fromStorage(load(storage, buffers[i], offset), element);
+  }
   for (auto [read, loaded] : llvm::zip(tile.straight, early))
     if (isAt(read, value, index))
       return kb.emitter.fromStorage(loaded, element);
@@ -278,6 +260,21 @@ Value TransposeSchedule::lookup(Value value, ValueRange index) {
 
 static int64_t bytesOf(RankedTensorType type) {
   return llvm::divideCeil(type.getElementTypeBitWidth(), 8u);
+}
+
+/// The outputs at `point`, from turned inputs in shared memory.
+void TransposeSchedule::storeOutputs() {
+  kb.emitter.staged = [this](Value value, ValueRange index) {
+    return lookup(value, index);
+  };
+  graph::ElementBuilder eb = kb.emitter.elements();
+  for (auto [i, output] : llvm::enumerate(kb.form.outputs)) {
+    SmallVector<Value> index = eb.apply(output.index, point.spine);
+    kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
+                     cast<RankedTensorType>(output.value.getType()), index,
+                     point.mask);
+  }
+  kb.emitter.staged = nullptr;
 }
 
 void TransposeSchedule::turnInputs() {
@@ -296,17 +293,7 @@ void TransposeSchedule::turnInputs() {
     turn(tile, read.bytes, source);
   tile::BarrierOp::create(kb.builder, kb.loc);
   kb.emitter.setCarrier(columns);
-  kb.emitter.staged = [this](Value value, ValueRange index) {
-    return lookup(value, index);
-  };
-  graph::ElementBuilder eb = kb.emitter.elements();
-  for (auto [i, output] : llvm::enumerate(kb.form.outputs)) {
-    SmallVector<Value> index = eb.apply(output.index, point.spine);
-    kb.emitter.store(kb.emitter.emit(output.value, index), kb.outputBuffer(i),
-                     cast<RankedTensorType>(output.value.getType()), index,
-                     point.mask);
-  }
-  kb.emitter.staged = nullptr;
+  storeOutputs();
 }
 
 void TransposeSchedule::turnOutputs() {
@@ -325,7 +312,7 @@ void TransposeSchedule::turnOutputs() {
   for (auto [i, output] : llvm::enumerate(kb.form.outputs)) {
     auto type = cast<RankedTensorType>(output.value.getType());
     Value loaded = load(RegionEmitter::storageType(type.getElementType()),
-                        buffers[i], point, bytesOf(type));
+                        buffers[i], sharedOffset(point, bytesOf(type)));
     tile::StoreOp::create(
         kb.builder, kb.loc, loaded, kb.outputBuffer(i),
         kb.emitter.offset(columns.apply(output.index, point.spine),
@@ -336,7 +323,12 @@ void TransposeSchedule::turnOutputs() {
 
 void TransposeSchedule::run() {
   findBlock();
-  tile.turnsOutputs ? turnOutputs() : turnInputs();
+  if (!tile.images.empty())
+    turnImages();
+  else if (tile.turnsOutputs)
+    turnOutputs();
+  else
+    turnInputs();
 }
 
 FailureOr<tile::KernelOp>

@@ -38,6 +38,11 @@ typedef struct fusec_execution_options {
       it. */
   void (*release)(void *user, void *memory, uint64_t bytes, void *stream);
   void *user;
+  /** Not 0: each kernel begins when the one before it has ended. Otherwise, on
+      sm_90 and with drivers from CUDA 12.3 on, it may begin earlier and wait
+      itself (programmatic dependent launch). The first one always begins after
+      the work before it on the stream, and later work after the last one. */
+  int32_t no_overlap;
 } fusec_execution_options;
 
 static inline fusec_execution_options fusec_execution_options_default(void) {

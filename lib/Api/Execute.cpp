@@ -87,6 +87,7 @@ fusec_execution_context_create(const fusec_executable *executable,
     runtime::ContextOptions runOptions;
     runOptions.checkEachStep = known.check_each_step != 0;
     runOptions.replay = known.no_replay == 0;
+    runOptions.overlap = known.no_overlap == 0;
     if (known.workspace)
       runOptions.workspace = {known.workspace, known.workspace_bytes};
     if (fusec_error *error = readAllocator(known, runOptions))

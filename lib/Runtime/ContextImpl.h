@@ -81,6 +81,7 @@ struct ExecutionContext::Impl {
   void buildSteps();
   uint32_t slotIndex(BufferRef ref) const;
   void **slot(BufferRef ref) { return &slots[slotIndex(ref)]; }
+  bool mayOverlap(const Kernel &kernel) const;
   void prepare(size_t index, const Launch &launch);
   void *prepareTable(const TableArg &table);
   void *prepareMap(const TensorMapArg &map);

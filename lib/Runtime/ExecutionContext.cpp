@@ -119,6 +119,19 @@ static void forEachBuffer(const Launch &launch, Visit visit) {
   }
 }
 
+// Whether the next step, a launch of `kernel`, may begin before the last one
+// has ended. A launch waits for the one before it alone, so that one must have
+// waited for those before in its turn, or have begun after they had ended: what
+// waits overlaps, and nothing else does. The first step follows work of the
+// caller, or copies of staged tensors, and begins when that has ended.
+bool ExecutionContext::Impl::mayOverlap(const Kernel &kernel) const {
+  if (!options.overlap || !kernel.overlaps || kernel.cooperative ||
+      steps.empty())
+    return false;
+  const auto *before = std::get_if<ReadyLaunch>(&steps.back().action);
+  return before && !program.kernels[before->kernel].cooperative;
+}
+
 void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
   if (llvm::is_contained(launch.grid, 0u))
     return;
@@ -152,6 +165,7 @@ void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
   request.args = args.data() + first;
   request.bufferBytes = llvm::ArrayRef(argBytes).drop_front(first);
   request.tableBuffers = llvm::ArrayRef(tableBuffers).drop_front(firstTable);
+  request.overlaps = mayOverlap(program.kernels[launch.kernel]);
   ReadyLaunch ready{request, launch.kernel, {}};
   forEachBuffer(launch, [&](BufferRef ref) {
     uint32_t at = slotIndex(ref);
@@ -458,7 +472,11 @@ Error ExecutionContext::runStep(size_t index,
   Expected<void *> token = impl->device.enter();
   if (!token)
     return token.takeError();
-  Error error = impl->runStep(*step, stream);
+  // Alone: what is on the stream before it is not the step before it.
+  ReadyStep alone = *step;
+  if (auto *launch = std::get_if<ReadyLaunch>(&alone.action))
+    launch->request.overlaps = false;
+  Error error = impl->runStep(alone, stream);
   impl->device.leave(*token);
   return error ? impl->describe(index, std::move(error)) : Error::success();
 }

@@ -111,6 +111,10 @@ struct LaunchRequest {
   llvm::ArrayRef<int64_t> bufferBytes;
   /// The buffers in tables and tensor maps, in order.
   llvm::ArrayRef<TableBuffer> tableBuffers;
+  /// May begin before the launch before it on the stream has ended: nothing
+  /// else lies between them, and the kernel waits (Kernel::overlaps). A device
+  /// may ignore it.
+  bool overlaps = false;
 };
 
 /// Sets bytes that stay where they are.

@@ -113,6 +113,9 @@ struct ContextOptions {
   std::optional<WorkspaceAllocator> allocator = std::nullopt;
   /// Keep launches as a graph of the device where it has graphs.
   bool replay = true;
+  /// Let launches begin while the launch before them ends, where kernels wait
+  /// for it themselves (Kernel::overlaps) and the device can.
+  bool overlap = true;
   /// Waits after each step, so that a fault names the step that caused it.
   /// For debugging: slow, and not legal during stream capture.
   bool checkEachStep = false;

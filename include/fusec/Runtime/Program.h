@@ -121,6 +121,9 @@ struct Kernel {
   /// All blocks of a launch must run at the same time: they wait for each
   /// other (FUSEC_KERNEL_GRID).
   bool cooperative = false;
+  /// Each thread calls grid_wait() before it touches memory, so that a launch
+  /// may begin while the launch before it still runs (LaunchRequest::overlaps).
+  bool overlaps = false;
   /// Vector accesses of the source are split so that the buffers of a launch
   /// need only this alignment in bytes (a power of two up to 16, at least the
   /// element size). Not for sources on the skeleton.

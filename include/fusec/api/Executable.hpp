@@ -258,6 +258,8 @@ struct ExecutionOptions {
   bool checkEachStep = false;
   /// Keep three or more launches in a row as a CUDA graph.
   bool replay = true;
+  /// Let kernels begin while the one before them ends.
+  bool overlap = true;
   /// The caller's allocator in place of a workspace; both or neither. See
   /// fusec_execution_options.
   void *(*allocate)(void *user, uint64_t bytes, void *stream) = nullptr;
@@ -277,6 +279,7 @@ public:
     raw.workspace_bytes = options.workspaceBytes;
     raw.check_each_step = options.checkEachStep;
     raw.no_replay = !options.replay;
+    raw.no_overlap = !options.overlap;
     raw.allocate = options.allocate;
     raw.release = options.release;
     raw.user = options.user;

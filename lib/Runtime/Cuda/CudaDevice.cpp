@@ -36,7 +36,9 @@ public:
              unsigned compileThreads)
       : driver(driver), deviceInfo(std::move(info)), id(id), context(context),
         compiler(std::move(compiler)), compileThreads(compileThreads),
-        loader(driver, context, deviceInfo.sharedPerBlock) {}
+        loader(driver, context, deviceInfo.sharedPerBlock),
+        launchesOverlap(deviceInfo.computeCapability >= 90 &&
+                        driver.launchKernelEx && driver.graphAddDependencies) {}
   ~CudaDevice() override {
     strided = {};
     driver.primaryRelease(id);
@@ -94,6 +96,8 @@ private:
   std::unique_ptr<NvrtcCompiler> compiler;
   unsigned compileThreads;
   CudaLoader loader;
+  /// Programmatic dependent launch, in streams and when they are captured.
+  bool launchesOverlap;
   // One kernel per size of kStridedElementBytes, made when first needed.
   std::mutex stridedMutex;
   std::array<std::unique_ptr<LoadedModule>, kStridedElementBytes.size()>
@@ -179,10 +183,15 @@ CudaDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
 // A launch with what a plain one cannot say.
 static cuda::Result launchTogether(const Driver &driver,
                                    const CudaKernel &kernel,
-                                   const LaunchRequest &request,
+                                   const LaunchRequest &request, bool overlaps,
                                    Stream stream) {
-  cuda::LaunchAttribute attributes[2] = {};
+  cuda::LaunchAttribute attributes[3] = {};
   unsigned count = 0;
+  if (overlaps) {
+    cuda::LaunchAttribute &early = attributes[count++];
+    early.id = cuda::LaunchAttribute::kProgrammaticSerialization;
+    early.programmatic = 1;
+  }
   if (kernel.cluster > 1) {
     cuda::LaunchAttribute &cluster = attributes[count++];
     cluster.id = cuda::LaunchAttribute::kClusterDimension;
@@ -208,9 +217,10 @@ static cuda::Result launchTogether(const Driver &driver,
 // the context current all the same, which is cheap when it already is.
 Error CudaDevice::launch(const LaunchRequest &request, Stream stream) {
   const auto &kernel = static_cast<const CudaKernel &>(*request.kernel);
-  if (kernel.cluster > 1 || kernel.cooperative)
+  bool overlaps = request.overlaps && launchesOverlap;
+  if (kernel.cluster > 1 || kernel.cooperative || overlaps)
     return with("cuLaunchKernelEx", [&] {
-      return launchTogether(driver, kernel, request, stream);
+      return launchTogether(driver, kernel, request, overlaps, stream);
     });
   return with("cuLaunchKernel", [&] {
     return driver.launchKernel(kernel.function, request.grid[0],
@@ -285,7 +295,7 @@ CudaDevice::makeGraph(llvm::ArrayRef<GraphStep> steps) {
   CurrentContext current(driver, context);
   if (Error error = current.error())
     return std::move(error);
-  return CudaGraph::create(driver, context, steps);
+  return CudaGraph::create(driver, context, steps, launchesOverlap);
 }
 
 Error CudaDevice::updateGraph(LaunchGraph &graph, size_t index,

@@ -26,12 +26,24 @@ static cuda::KernelNodeParams paramsOf(const LaunchRequest &request) {
 Error CudaGraph::add(const LaunchRequest &request) {
   cuda::KernelNodeParams params = paramsOf(request);
   cuda::GraphNode node = nullptr;
-  if (Error error = driver.check(
-          driver.graphAddKernelNode(&node, graph,
-                                    nodes.empty() ? nullptr : &nodes.back(),
-                                    nodes.empty() ? 0 : 1, &params),
-          "cuGraphAddKernelNode"))
+  // An edge that says how it is followed is added by itself.
+  bool overlaps = overlap && request.overlaps && !nodes.empty();
+  bool follows = !nodes.empty() && !overlaps;
+  if (Error error =
+          driver.check(driver.graphAddKernelNode(
+                           &node, graph, follows ? &nodes.back() : nullptr,
+                           follows, &params),
+                       "cuGraphAddKernelNode"))
     return error;
+  if (overlaps) {
+    cuda::GraphEdge edge = {};
+    edge.type = cuda::GraphEdge::kTypeProgrammatic;
+    edge.fromPort = cuda::GraphEdge::kPortProgrammatic;
+    if (Error error = driver.check(
+            driver.graphAddDependencies(graph, &nodes.back(), &node, &edge, 1),
+            "cuGraphAddDependencies"))
+      return error;
+  }
   nodes.push_back(node);
   auto setAttribute = [&](int id, const cuda::LaunchAttributeValue &value) {
     return driver.check(driver.graphKernelNodeSetAttribute(node, id, &value),
@@ -71,10 +83,10 @@ Error CudaGraph::add(const FillRequest &request) {
 
 Expected<std::unique_ptr<LaunchGraph>>
 CudaGraph::create(const Driver &driver, cuda::Context context,
-                  llvm::ArrayRef<GraphStep> steps) {
+                  llvm::ArrayRef<GraphStep> steps, bool overlap) {
   if (!driver.hasGraphs)
     return nullptr;
-  std::unique_ptr<CudaGraph> result(new CudaGraph(driver, context));
+  std::unique_ptr<CudaGraph> result(new CudaGraph(driver, context, overlap));
   if (Error error =
           driver.check(driver.graphCreate(&result->graph, 0), "cuGraphCreate"))
     return std::move(error);

@@ -13,22 +13,24 @@ namespace fusec::runtime {
 class CudaGraph : public LaunchGraph {
 public:
   /// Null where the driver has not all functions for it.
+  /// With `overlap` launches that may begin early do so.
   static llvm::Expected<std::unique_ptr<LaunchGraph>>
   create(const cuda::Driver &driver, cuda::Context context,
-         llvm::ArrayRef<GraphStep> steps);
+         llvm::ArrayRef<GraphStep> steps, bool overlap);
   ~CudaGraph() override;
   /// Replaces kernel and arguments of a launch for later replays.
   llvm::Error update(size_t step, const LaunchRequest &request);
   llvm::Error replay(Stream stream);
 
 private:
-  CudaGraph(const cuda::Driver &driver, cuda::Context context)
-      : driver(driver), context(context) {}
+  CudaGraph(const cuda::Driver &driver, cuda::Context context, bool overlap)
+      : driver(driver), context(context), overlap(overlap) {}
   llvm::Error add(const LaunchRequest &request);
   llvm::Error add(const FillRequest &request);
 
   const cuda::Driver &driver;
   cuda::Context context;
+  bool overlap;
   cuda::Graph graph = nullptr;
   cuda::GraphExec executable = nullptr;
   std::vector<cuda::GraphNode> nodes;

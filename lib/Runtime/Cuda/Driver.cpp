@@ -77,6 +77,9 @@ static Error findFunctions(Driver &driver) {
   driver.library.find(driver.launchKernelEx, {"cuLaunchKernelEx"});
   driver.tensorMapEncode = nullptr;
   driver.library.find(driver.tensorMapEncode, {"cuTensorMapEncodeTiled"});
+  driver.graphAddDependencies = nullptr;
+  driver.library.find(driver.graphAddDependencies,
+                      {"cuGraphAddDependencies_v2"});
   findGraphFunctions(driver);
   if (!missing)
     return Error::success();

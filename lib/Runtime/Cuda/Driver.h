@@ -55,12 +55,14 @@ enum FunctionAttribute : int {
 struct LaunchAttribute {
   static constexpr int kCooperative = 2;
   static constexpr int kClusterDimension = 4;
+  static constexpr int kProgrammaticSerialization = 6;
   int id;
   char padding[4];
   union {
     char bytes[64];
     unsigned cluster[3];
     int cooperative;
+    int programmatic;
   };
 };
 static_assert(sizeof(LaunchAttribute) == 72);
@@ -72,6 +74,16 @@ union LaunchAttributeValue {
   int cooperative;
 };
 static_assert(sizeof(LaunchAttributeValue) == 64);
+
+/// CUgraphEdgeData.
+struct GraphEdge {
+  /// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC: when all blocks of the kernel have
+  /// said so or ended.
+  static constexpr unsigned char kPortProgrammatic = 1;
+  static constexpr unsigned char kTypeProgrammatic = 1;
+  unsigned char fromPort, toPort, type, reserved[5];
+};
+static_assert(sizeof(GraphEdge) == 8);
 
 /// CUDA_KERNEL_NODE_PARAMS_v2.
 struct KernelNodeParams {
@@ -186,6 +198,11 @@ struct Driver {
   Result (*graphAddMemsetNode)(GraphNode *, Graph, const GraphNode *before,
                                size_t beforeCount, const MemsetNodeParams *,
                                Context);
+  /// Null in drivers before 12.3, which know no programmatic edges; those
+  /// neither capture launches that overlap.
+  Result (*graphAddDependencies)(Graph, const GraphNode *from,
+                                 const GraphNode *to, const GraphEdge *,
+                                 size_t count);
   Result (*graphKernelNodeSetAttribute)(GraphNode, int id,
                                         const LaunchAttributeValue *);
   Result (*graphInstantiate)(GraphExec *, Graph, unsigned long long flags);

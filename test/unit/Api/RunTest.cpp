@@ -177,6 +177,7 @@ TEST(ApiRun, TheCallersAllocatorIsAskedAtEveryRun) {
       FUSEC_INVALID_ARGUMENT, "together"));
   options.release = CountingAllocator::release;
   options.no_replay = 1;
+  options.no_overlap = 1;
   ASSERT_TRUE(ok(
       fusec_execution_context_create(executable.get(), &options, &execution)));
   void *x = nullptr, *y = nullptr;

@@ -51,6 +51,13 @@ static_assert(int(cuda::kNonPortableClusterAllowed) ==
               CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
 
 static_assert(LaunchAttribute::kCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+static_assert(LaunchAttribute::kProgrammaticSerialization ==
+              CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+static_assert(
+    offsetof(CUlaunchAttributeValue, programmaticStreamSerializationAllowed) ==
+        0 &&
+    sizeof(CUlaunchAttributeValue::programmaticStreamSerializationAllowed) ==
+        sizeof(LaunchAttribute::programmatic));
 static_assert(int(cuda::kTensorU8) == CU_TENSOR_MAP_DATA_TYPE_UINT8);
 static_assert(int(cuda::kTensorU16) == CU_TENSOR_MAP_DATA_TYPE_UINT16);
 static_assert(int(cuda::kTensorU32) == CU_TENSOR_MAP_DATA_TYPE_UINT32);
@@ -82,6 +89,17 @@ static_assert(offsetof(KernelNodeParams, args) ==
               offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams));
 static_assert(offsetof(KernelNodeParams, context) ==
               offsetof(CUDA_KERNEL_NODE_PARAMS, ctx));
+using cuda::GraphEdge;
+static_assert(sizeof(GraphEdge) == sizeof(CUgraphEdgeData));
+static_assert(offsetof(GraphEdge, fromPort) ==
+              offsetof(CUgraphEdgeData, from_port));
+static_assert(offsetof(GraphEdge, toPort) ==
+              offsetof(CUgraphEdgeData, to_port));
+static_assert(offsetof(GraphEdge, type) == offsetof(CUgraphEdgeData, type));
+static_assert(GraphEdge::kPortProgrammatic ==
+              CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+static_assert(GraphEdge::kTypeProgrammatic ==
+              CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
 using cuda::MemsetNodeParams;
 static_assert(sizeof(MemsetNodeParams) == sizeof(CUDA_MEMSET_NODE_PARAMS));
 static_assert(offsetof(MemsetNodeParams, value) ==
@@ -179,6 +197,8 @@ TEST(DriverAbi, FunctionsHaveTheShapeOfTheHeaders) {
               "cuGraphAddKernelNode_v2");
   FUSEC_CHECK(Driver, graphAddMemsetNode, cuGraphAddMemsetNode,
               "cuGraphAddMemsetNode");
+  FUSEC_CHECK(Driver, graphAddDependencies, cuGraphAddDependencies,
+              "cuGraphAddDependencies_v2");
   FUSEC_CHECK(Driver, graphKernelNodeSetAttribute,
               cuGraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute");
   FUSEC_CHECK(Driver, graphInstantiate, cuGraphInstantiate,

@@ -240,16 +240,19 @@ FAKE int cuLaunchKernelEx(const fusec::runtime::cuda::LaunchConfig *config,
                           void *function, void **args, void **) {
   LOCK;
   unsigned cluster = 0;
-  bool cooperative = false;
+  bool cooperative = false, overlaps = false;
   for (unsigned i = 0; i < config->attributeCount; ++i) {
     if (config->attributes[i].id == 4)
       cluster = config->attributes[i].cluster[0];
     if (config->attributes[i].id == 2)
       cooperative = config->attributes[i].cooperative;
+    if (config->attributes[i].id == 6)
+      overlaps = config->attributes[i].programmatic;
   }
   int code = record(function, config->grid, config->block[0],
                     config->sharedBytes, cluster, config->stream, args);
   state.launches.back().cooperative = cooperative;
+  state.launches.back().overlaps = overlaps;
   return code;
 }
 // The map holds the numbers it was made from, as far as they fit.
@@ -319,7 +322,7 @@ FAKE int cuEventElapsedTime(float *milliseconds, void *, void *) {
 
 namespace {
 struct Node {
-  const void *before = nullptr;
+  const Node *before = nullptr;
   bool isLaunch = true;
   FakeLaunch launch;
   fusec::runtime::cuda::MemsetNodeParams fill;
@@ -346,13 +349,17 @@ launchOf(const fusec::runtime::cuda::KernelNodeParams &params) {
     launch.args.push_back(*static_cast<uint64_t *>(params.args[i]));
   return launch;
 }
-// Only chains are made: each node follows the one before.
+// Only chains are made: each node follows the one before, by this call or by
+// an edge that is added at once.
 static int addNode(void **handle, void *graph, void *const *before,
                    size_t count, Node node) {
   auto &nodes = static_cast<FakeGraph *>(graph)->nodes;
-  if (count != (nodes.empty() ? 0 : 1) ||
-      (count && *before != nodes.back().get()))
+  if (nodes.size() > 1 && !nodes.back()->before)
     return 1;
+  if (count > 1 || (count && (nodes.empty() || *before != nodes.back().get())))
+    return 1;
+  if (count)
+    node.before = nodes.back().get();
   nodes.push_back(std::make_unique<Node>(std::move(node)));
   *handle = nodes.back().get();
   return 0;
@@ -392,6 +399,23 @@ FAKE int cuGraphAddMemsetNode(
     return code;
   return checked("cuGraphAddMemsetNode");
 }
+FAKE int cuGraphAddDependencies_v2(void *graph, void *const *from,
+                                   void *const *to,
+                                   const fusec::runtime::cuda::GraphEdge *edge,
+                                   size_t count) {
+  LOCK;
+  auto &nodes = static_cast<FakeGraph *>(graph)->nodes;
+  size_t last = nodes.size() - 1;
+  // From the port of a kernel that has triggered, to a kernel.
+  if (count != 1 || last == 0 || *to != nodes[last].get() ||
+      *from != nodes[last - 1].get() || nodes[last]->before ||
+      !nodes[last - 1]->isLaunch || edge->fromPort != 1 || edge->toPort != 0 ||
+      edge->type != 1)
+    return 1;
+  nodes[last]->before = nodes[last - 1].get();
+  nodes[last]->launch.overlaps = true;
+  return checked("cuGraphAddDependencies");
+}
 FAKE int cuGraphKernelNodeSetAttribute(
     void *node, int id,
     const fusec::runtime::cuda::LaunchAttributeValue *value) {
@@ -406,6 +430,10 @@ FAKE int cuGraphInstantiateWithFlags(void **exec, void *graph,
                                      unsigned long long) {
   LOCK;
   auto *made = new FakeExec{static_cast<FakeGraph *>(graph), {}};
+  if (made->graph->nodes.size() > 1 && !made->graph->nodes.back()->before) {
+    delete made;
+    return 1;
+  }
   for (const auto &node : made->graph->nodes)
     made->nodes.push_back(*node);
   *exec = made;
@@ -429,6 +457,7 @@ FAKE int cuGraphExecKernelNodeSetParams_v2(
       exec->nodes[i].launch = launchOf(*params);
       exec->nodes[i].launch.cluster = before.cluster;
       exec->nodes[i].launch.cooperative = before.cooperative;
+      exec->nodes[i].launch.overlaps = before.overlaps;
       ++state.graphUpdates;
       return checked("cuGraphExecKernelNodeSetParams");
     }

@@ -27,6 +27,8 @@ struct FakeLaunch {
   void *stream;
   std::vector<uint64_t> args;
   bool cooperative = false;
+  /// May begin before the launch before it has ended.
+  bool overlaps = false;
 };
 
 /// The fake's whole state; one per process. Its functions hold `mutex`.

@@ -311,6 +311,64 @@ TEST_F(FakeCudaTest, ReplaysAGraphWithNewPointers) {
   EXPECT_EQ(fake.synchronizations, 0);
 }
 
+// Launches behind another launch begin early, in streams, captures and graphs;
+// the first one, and what follows or is a cooperative launch, does not.
+TEST_F(FakeCudaTest, LaunchesOverlap) {
+  Program program = chain(6);
+  program.kernels[0].overlaps = true;
+  program.kernels.push_back(program.kernels[0]);
+  program.kernels[1].entry = "together";
+  program.kernels[1].source = kernel("together").source;
+  program.kernels[1].cooperative = true;
+  program.kernels.push_back(kernel("hasty"));
+  std::get<Launch>(program.steps[2]).kernel = 1;
+  std::get<Launch>(program.steps[4]).kernel = 2;
+  auto loaded = llvm::cantFail(Executable::create(program, device));
+  Buffer a = llvm::cantFail(Buffer::allocate(device, 40));
+  Buffer b = llvm::cantFail(Buffer::allocate(device, 40));
+  for (bool overlap : {true, false})
+    for (bool replay : {true, false})
+      for (bool capture : {true, false}) {
+        auto context = llvm::cantFail(ExecutionContext::create(
+            loaded, {.replay = replay, .overlap = overlap}));
+        fake.launches.clear();
+        if (capture)
+          fake.capturing = {&fake};
+        // The second run replays nodes whose arguments were updated.
+        for (int run = 0; run < 2; ++run)
+          ASSERT_EQ(text(context->run({a.data()}, {b.data()}, &fake)), "");
+        fake.capturing.clear();
+        ASSERT_EQ(fake.launches.size(), 12u);
+        for (int i = 0; i < 12; ++i)
+          EXPECT_EQ(fake.launches[i].overlaps,
+                    overlap && (i % 6 == 1 || i % 6 == 5))
+              << i << " " << overlap << replay << capture;
+      }
+  EXPECT_EQ(fake.graphLaunches, 4);
+}
+
+// By itself a step follows whatever the caller has put on the stream.
+TEST_F(FakeCudaTest, SingleStepsAndOlderGpusDoNotOverlap) {
+  Program program = chain(6);
+  program.kernels[0].overlaps = true;
+  Buffer a = llvm::cantFail(Buffer::allocate(device, 40));
+  Buffer b = llvm::cantFail(Buffer::allocate(device, 40));
+  auto loaded = llvm::cantFail(Executable::create(program, device));
+  auto context = llvm::cantFail(ExecutionContext::create(loaded));
+  ASSERT_EQ(text(context->runStep(3, {a.data()}, {b.data()}, &fake)), "");
+  fake.deviceAttributes[75] = 8;
+  auto older = llvm::cantFail(createCudaDevice());
+  auto there = llvm::cantFail(Executable::create(program, older));
+  for (bool replay : {true, false}) {
+    auto plain =
+        llvm::cantFail(ExecutionContext::create(there, {.replay = replay}));
+    ASSERT_EQ(text(plain->run({a.data()}, {b.data()}, &fake)), "");
+  }
+  ASSERT_EQ(fake.launches.size(), 13u);
+  for (const FakeLaunch &launch : fake.launches)
+    EXPECT_FALSE(launch.overlaps);
+}
+
 TEST_F(FakeCudaTest, FewLaunchesAndUnwantedGraphsArePlain) {
   Buffer a = llvm::cantFail(Buffer::allocate(device, 40));
   Buffer b = llvm::cantFail(Buffer::allocate(device, 40));

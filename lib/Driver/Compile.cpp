@@ -73,6 +73,7 @@ llvm::ArrayRef<OptionalPass> driver::optionalPasses() {
       {"fusec-simt-reassociate-index", "cheaper addresses"},
       {"loop-invariant-code-motion", "what a loop repeats"},
       {"fusec-simt-near-math", "shorter arithmetic for 16-bit results"},
+      {"fusec-simt-overlap-launches", "kernels that begin while others end"},
   };
   return kPasses;
 }
@@ -164,6 +165,9 @@ static LogicalResult cleanUpThreads(ModuleOp kernels,
   addOptional(passes, createCSEPass(), options);
   addOptional(passes.nest<simt::KernelOp>(), simt::createNearMathPass(),
               options);
+  if (options.target.computeCapability == 90)
+    addOptional(passes.nest<simt::KernelOp>(),
+                simt::createOverlapLaunchesPass(), options);
   return passes.run(kernels);
 }
 

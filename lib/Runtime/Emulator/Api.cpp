@@ -42,6 +42,7 @@ const FusecEmuApi &emulator::api() {
     made.vote = Forward<&Worker::vote>::call;
     made.atomic = Forward<&Worker::atomic>::call;
     made.fence = Forward<&Worker::fence>::call;
+    made.gridWait = Forward<&Worker::gridWait>::call;
     made.mma = Forward<&Worker::mma>::call;
     made.ldmatrix = Forward<&Worker::ldmatrix>::call;
     made.cpAsync = Forward<&Worker::copyAsync>::call;

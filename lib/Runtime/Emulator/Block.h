@@ -148,6 +148,8 @@ struct EmuThread {
   uint32_t copyGroup = 0, bulkGroup = 0;
   bool clusterArrived = false;
   uint64_t clusterGeneration = 0;
+  /// Has waited for the launches before, or is of a kernel that need not.
+  bool mayTouchGlobal = true;
   bool wgmmaFenced = false;
   uint32_t wgmmaGroup = 0;
   uint64_t wgmmaIssued = 0;

@@ -77,6 +77,7 @@ private:
 
 struct EmulatedKernel : LoadedKernel {
   const EmulatorModule *module = nullptr;
+  bool overlaps = false;
 };
 
 class EmulatedModule : public LoadedModule {
@@ -90,6 +91,7 @@ public:
       kernels[i].cluster = list[i].cluster;
       kernels[i].cooperative = list[i].cooperative;
       kernels[i].module = this->module.get();
+      kernels[i].overlaps = list[i].overlaps;
     }
   }
   const LoadedKernel &kernel(size_t index) const override {
@@ -227,6 +229,7 @@ llvm::Error EmulatorDevice::launch(const LaunchRequest &request, Stream) {
   launch.args = request.args;
   launch.cluster = kernel.cluster;
   launch.cooperative = kernel.cooperative;
+  launch.overlaps = kernel.overlaps;
   return kernel.module->launch(launch, buffers, options.run);
 }
 

@@ -131,6 +131,7 @@ void Worker::startThread(EmuThread &thread, Block &block, uint32_t tid) {
   thread.warpPhase = 0;
   thread.copyGroup = thread.bulkGroup = 0;
   thread.clusterArrived = false;
+  thread.mayTouchGlobal = !state->launch.overlaps;
   thread.wgmmaFenced = false;
   thread.wgmmaGroup = 0;
   thread.wgmmaIssued = 0;
@@ -252,6 +253,9 @@ void Worker::endThread() {
     finishStore(me, store);
   }
   me.stores.clear();
+  if (!me.mayTouchGlobal && state->checks)
+    fault(EmulatorFault::NoGridWait, me.line,
+          "the thread ends without grid_wait, as others must not");
   me.done = true;
   ++doneCount;
   ++block.doneCount;

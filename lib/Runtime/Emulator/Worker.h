@@ -84,6 +84,10 @@ public:
   u64 shuffle(int32_t kind, u64 value, int32_t arg, int32_t line);
   uint32_t vote(bool predicate, int32_t line);
   void fence(int32_t line) { step(line); }
+  void gridWait(int32_t line) {
+    step(line);
+    thread().mayTouchGlobal = true;
+  }
   void mma(int32_t kind, void *d, const uint32_t *a, const uint32_t *b,
            int32_t line);
   void ldmatrix(uint32_t *r, int32_t tiles, bool transposed, FusecEmuShared at,

@@ -44,6 +44,11 @@ uint8_t *Worker::checkGlobal(const char *what, u64 base, i64 offset, u64 bytes,
   auto *target = reinterpret_cast<uint8_t *>(address);
   if (!state->checks)
     return target;
+  if (!thread().mayTouchGlobal)
+    fault(EmulatorFault::NoGridWait, line,
+          formatv("{0} of {1} bytes of global memory before grid_wait: the "
+                  "launch before may still use it",
+                  what, bytes));
   const EmulatorBuffer *buffer = findBuffer(base);
   if (!buffer) {
     fault(EmulatorFault::OutOfBounds, line,

@@ -160,6 +160,7 @@ struct FusecEmuApi {
   u32 (*vote)(bool predicate, i32 line);
   u64 (*atomic)(i32 op, i32 type, u64 base, i64 offset, u64 a, u64 b, i32 line);
   void (*fence)(i32 line);
+  void (*gridWait)(i32 line);
   void (*mma)(i32 kind, void *d, const u32 *a, const u32 *b, i32 line);
   void (*ldmatrix)(u32 *r, i32 tiles, bool transposed, FusecEmuShared at,
                    i32 line);
@@ -727,6 +728,10 @@ FUSEC_DEVICE void bar_named(i32 id, i32 threads, FUSEC_DETAIL_LINE) {
 }
 FUSEC_DEVICE void bar_warp(FUSEC_DETAIL_LINE) { fusec_emu->barrierWarp(line); }
 FUSEC_DEVICE void fence_gpu(FUSEC_DETAIL_LINE) { fusec_emu->fence(line); }
+FUSEC_DEVICE void grid_wait(FUSEC_DETAIL_LINE) { fusec_emu->gridWait(line); }
+FUSEC_DEVICE void grid_launch_next(FUSEC_DETAIL_LINE) {
+  fusec_emu->fence(line);
+}
 
 #define FUSEC_DETAIL_SHFL(name, kind)                                          \
   template <class T>                                                           \

@@ -220,6 +220,8 @@ runtime::Kernel cuda::makeKernel(StringRef before, StringRef macro,
        (at = result.source.find(Emitter::kEntryMark)) != std::string::npos;)
     result.source.replace(at, 1, result.entry);
   result.threads = static_cast<uint32_t>(kernel.getThreads());
+  result.overlaps =
+      !kernel.getBody().front().getOps<simt::GridWaitOp>().empty();
   return result;
 }
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Emitter.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
+#include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -267,6 +268,19 @@ void Emitter::emitShared(simt::SharedOp shared) {
   arenaBytes += llvm::alignTo(type.getNumElements() * bytes, kArenaAlign);
 }
 
+void Emitter::emitGridWait(simt::GridWaitOp op) {
+  // The skeleton on warpgroups waits itself, behind setting up its barriers.
+  auto contract = dyn_cast_or_null<simt::ContractOp>(op->getNextNode());
+  if (waited ||
+      (contract && GemmConfig::fromNumbers(contract.getConfig()).loop ==
+                       GemmLoop::Warpgroup))
+    return;
+  // In this order one launch waits at a time, and begins when what the launch
+  // before this one had in the L1 caches is gone.
+  line() << "grid_wait();\n";
+  line() << "grid_launch_next();\n";
+}
+
 LogicalResult Emitter::emitMemory(Operation *op) {
   auto element = [&](Value memory) {
     return typeName(cast<MemRefType>(memory.getType()).getElementType());
@@ -354,6 +368,10 @@ LogicalResult Emitter::emitMemory(Operation *op) {
           [&](auto) { return define(op, "(" + indexType + ")ncta_x()"); })
       .Case<simt::GridBarrierOp>([&](simt::GridBarrierOp barrier) {
         line() << "grid_sync(" << use(barrier.getCounters()) << ", 0);\n";
+        return success();
+      })
+      .Case<simt::GridWaitOp>([&](simt::GridWaitOp wait) {
+        emitGridWait(wait);
         return success();
       })
       .Case<simt::CopyOp>([&](simt::CopyOp copy) {

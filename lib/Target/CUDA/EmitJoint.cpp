@@ -45,6 +45,7 @@ private:
   ArrayRef<simt::KernelOp> kernels;
   unsigned chainBlocks;
   bool usesSelect = false;
+  bool overlaps = false;
   llvm::MapVector<StringRef, Body> bodies; // by text
 };
 
@@ -74,6 +75,7 @@ FailureOr<Body> JointEmitter::emitBody(simt::KernelOp kernel) {
     return failure();
   llvm::raw_string_ostream os(body.text);
   Emitter emitter(os, kernel.getWideOffsets());
+  emitter.waited = true;
   emitter.blockIds[0] = "block";
   if (body.usesGrid)
     emitter.blockIds = {"(block % gx)", "(block / gx % gy)",
@@ -158,6 +160,8 @@ std::string JointEmitter::dispatch() {
     arena = std::max(arena, entry.second.arenaBytes);
   if (arena)
     text += llvm::formatv("  FUSEC_SHARED(u64, arena, {0});\n", arena / 8);
+  if (overlaps)
+    text += "  grid_wait();\n  grid_launch_next();\n";
   if (!chainBlocks)
     return text +
            "  const i32 part = part_of(table.first, cta_x());\n"
@@ -191,6 +195,9 @@ FailureOr<JointKernel> JointEmitter::run() {
   }
   for (const auto &entry : bodies)
     llvm::append_range(result.order, entry.second.programs);
+  overlaps = llvm::all_of(kernels, [](simt::KernelOp kernel) {
+    return !kernel.getBody().front().getOps<simt::GridWaitOp>().empty();
+  });
   std::string before = (usesSelect ? embedded::kSelect : "") + functions();
   simt::KernelOp first = kernels.front();
   std::string launch = std::to_string(first.getThreads());
@@ -201,6 +208,7 @@ FailureOr<JointKernel> JointEmitter::run() {
   result.kernel = makeKernel(
       before, chainBlocks ? "FUSEC_KERNEL_CLUSTER(" : "FUSEC_KERNEL(", rest,
       first);
+  result.kernel.overlaps = overlaps;
   if (chainBlocks) {
     result.kernel.cluster = chainBlocks;
     result.kernel.usesSm90 = true;

@@ -51,6 +51,7 @@ public:
   mlir::LogicalResult emitMemory(mlir::Operation *op);
   mlir::LogicalResult emitContract(simt::ContractOp op);
   void emitShared(simt::SharedOp op);
+  void emitGridWait(simt::GridWaitOp op);
 
   /// Register arrays that are read by other calls than the prelude's: the text
   /// up to the arguments register, buffer, offset and mask.
@@ -76,6 +77,8 @@ public:
   /// they take of it.
   std::string arena;
   int64_t arenaBytes = 0;
+  /// Whether another function has waited already.
+  bool waited = false;
   /// What dynamic arrays take of the memory that the launch asks for.
   int64_t dynamicBytes = 0;
   /// Where arrays in an arena may start: as FUSEC_SHARED aligns its own.

@@ -43,6 +43,53 @@ FUSEC_EXPORT(k))");
   EXPECT_EQ(behind, 7.0f);
 }
 
+// A kernel that begins early touches no global memory before it has waited, and
+// none of its threads ends without.
+TEST(Fault, GlobalMemoryBeforeTheWait) {
+  std::vector<float> in(64, 1.0f), out(64);
+  std::vector<uint32_t> words(1, 0);
+  KernelRun run(
+      R"(FUSEC_KERNEL(k, 64)(const f32 *in, f32 *out, u32 *words, i32 fault) {
+  FUSEC_SHARED(f32, s, 64);
+  f32 a[1];
+  a[0] = 0.0f;
+  grid_launch_next();
+  sts(s, tid(), 1.0f);
+  if (fault == 1) a[0] = ld1(in, tid());
+  if (fault == 2) st1(out, tid(), 1.0f);
+  if (fault == 3) atom_add(words, 0, 1u);
+  if (fault == 4) cp_async4(s, tid(), in, tid(), true);
+  if (fault == 5 && tid() == 63) return;
+  grid_wait();
+  ldm<1>(a, 0, in, tid(), true, 0.0f);
+  st1(out, tid(), a[0] + lds(s, tid()));
+  cp_async_commit();
+  cp_async_wait<0>();
+}
+FUSEC_EXPORT(k))");
+  run.in(in).out(out).in(words);
+  for (int fault = 0; fault <= 5; ++fault) {
+    run.scalar(fault);
+    // What need not wait may do all of it, but for reading what it copies to.
+    run.overlaps = false;
+    if (fault != 4)
+      run.good(1, 64);
+    run.overlaps = true;
+    if (fault == 0) {
+      run.good(1, 64);
+    } else {
+      auto reports = run.faults(1, 64);
+      ASSERT_FALSE(reports.empty()) << fault;
+      EXPECT_EQ(int(reports[0].fault), int(EmulatorFault::NoGridWait)) << fault;
+      if (fault < 5)
+        EXPECT_EQ(reports[0].line, fault + 6);
+      else
+        EXPECT_EQ(reports[0].thread, 63u);
+    }
+    run.dropLast();
+  }
+}
+
 // The neighbour of a buffer is no place to write to, although it is known.
 TEST(Fault, OutOfBoundsIntoAnotherBuffer) {
   std::vector<float> both(64, 0.0f);

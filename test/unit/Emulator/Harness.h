@@ -92,6 +92,7 @@ public:
     launch.dynamicSharedBytes = dynamicShared;
     launch.args = args.data();
     launch.cluster = cluster;
+    launch.overlaps = overlaps;
     return module->launch(launch, memory.buffers(), options);
   }
   /// Launches and expects no fault.
@@ -113,6 +114,7 @@ public:
   EmulatorMemory memory;
   EmulatorRunOptions options;
   uint32_t cluster = 1;
+  bool overlaps = false;
   std::unique_ptr<EmulatorModule> module;
 
 private:

@@ -90,6 +90,8 @@ struct EmulatorLaunch {
   uint32_t cluster = 1;
   /// All blocks run together, as for a FUSEC_KERNEL_GRID.
   bool cooperative = false;
+  /// Each thread must call grid_wait before it touches global memory.
+  bool overlaps = false;
 };
 
 /// When asynchronous operations (copies, background stores, warpgroup products)

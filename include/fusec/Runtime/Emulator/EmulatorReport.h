@@ -25,6 +25,7 @@ enum class EmulatorFault : uint8_t {
   ProxyFence,        ///< no fence between a thread's write and the async proxy
   WgmmaOrder,        ///< registers of a wgmma touched before its wait, no fence
   MbarrierMisuse,    ///< not made, too many arrivals or bytes, a phase missed
+  NoGridWait,        ///< global memory touched before grid_wait
   ClusterExit,       ///< a block may end while a peer accesses its memory
   DivergentBarrier,  ///< a barrier or warp function that not all threads reach
   Deadlock,          ///< threads wait for what nobody will do

@@ -287,18 +287,23 @@ FUSEC_DEVICE void gemmApart(const Holes &holes, const MapA &mapA,
       mbar_init(empty, s, s < Config::kStagesA ? 8 : 4 * Config::kCluster);
     }
     mbar_init_fence();
+    gemmPrefetchMap(mapA);
+    gemmPrefetchMap(mapB);
   }
   gemmMeet<Config>();
   GemmWork<Config> work;
   work.begin(m, n, k, batch);
+  grid_wait();
   if (warp() < 4) {
     setmaxnreg_dec<56>();
     if (lane() == 0) {
-      if (warp() == 0)
+      if (warp() == 0) {
         gemmApartBringA<Config, Holes>(ring, mapA, full, empty, work);
-      else if (warp() < 3)
+        grid_launch_next();
+      } else if (warp() < 3) {
         gemmApartBringB<Config, Holes>(ring, mapB, full, empty, work,
                                        warp() - 1);
+      }
     }
   } else {
     setmaxnreg_inc<224>();

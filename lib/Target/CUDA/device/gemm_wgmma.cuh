@@ -501,6 +501,12 @@ FUSEC_DEVICE void gemmMeet() {
     bar();
 }
 
+/// What fetches a tensor map ahead.
+FUSEC_DEVICE void gemmPrefetchMap(const GemmNoMap &) {}
+FUSEC_DEVICE void gemmPrefetchMap(FUSEC_TENSOR_MAP_REF(map)) {
+  tma_prefetch_map(map);
+}
+
 /// Gives a slot back to the producers that fill it.
 template <class Config>
 FUSEC_DEVICE void gemmRelease(FUSEC_SHARED_PTR(FusecMbarrier) empty, i32 slot) {
@@ -629,6 +635,8 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
       mbar_init(empty, s, 4 * Config::kConsumers * Config::kSharers);
     }
     mbar_init_fence();
+    gemmPrefetchMap(mapA);
+    gemmPrefetchMap(mapB);
   }
   gemmMeet<Config>();
   GemmWork<Config> work;
@@ -637,6 +645,7 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
     gemmClear<Config, Holes::BoxA::kRows>(ring);
     bar();
   }
+  grid_wait();
   if (warp() < 4) {
     if constexpr (Config::kMoveRegisters)
       setmaxnreg_dec<Feeds::kTensors ? 56 : 72>();
@@ -644,6 +653,8 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
       gemmSplitProduce<Config>(holes, mapA, mapB, ring, full, empty, work);
     else if (!Feeds::kTensors || tid() == 0)
       gemmProduce<Config>(holes, mapA, mapB, ring, full, empty, work);
+    if (tid() == 0)
+      grid_launch_next();
   } else {
     if constexpr (Config::kMoveRegisters)
       setmaxnreg_inc<Feeds::kTensors ? 224 : 216>();

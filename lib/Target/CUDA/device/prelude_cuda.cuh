@@ -14,7 +14,8 @@
 //    FUSEC_ALIGNMENT, if defined, is what buffers are aligned to instead of 16
 //    bytes: accesses are then no wider than that.
 //  * Memory behind a `const T *` is not written by anyone while the kernel
-//    runs (it is read with ld.global.nc), unless FUSEC_IN_PLACE is defined.
+//    runs, from grid_wait() on if it waits (it is read with ld.global.nc),
+//    unless FUSEC_IN_PLACE is defined.
 //    What a kernel both reads and writes is passed as `T *`.
 //  * f16, bf16, f8e4m3 and f8e5m2 are storage types; arithmetic is in f32.
 //    Conversions round to nearest even. f8e4m3 is the finite (FN) type:
@@ -775,6 +776,34 @@ FUSEC_DEVICE void bar_named(i32 id, i32 threads) {
 }
 FUSEC_DEVICE void bar_warp() { __syncwarp(); }
 FUSEC_DEVICE void fence_gpu() { __threadfence(); }
+
+/// Waits until the launches before this one have ended and what they wrote is
+/// visible. Before it a kernel that may begin early (Kernel::overlaps) touches no global
+/// memory, neither to read nor to write. Each of its threads waits, so that
+/// who waits for this launch waits for those before it, too.
+FUSEC_DEVICE void grid_wait() {
+#if __CUDA_ARCH__ >= 900
+  u32 zero;
+  asm volatile("griddepcontrol.wait;\n\tmov.u32 %0, 0;"
+               : "=r"(zero)
+               :
+               : "memory");
+  // Never: loads through ld.global.nc are kept behind the asm by no clobber,
+  // but by a branch. The assembler knows the wait and takes the branch away.
+  if (zero) {
+    asm volatile("exit;");
+    __builtin_unreachable();
+  }
+#endif
+}
+/// Lets the launch behind this one begin, if it may, once every block has said
+/// so or ended: no block of this launch then waits for room that the next one
+/// takes. Behind grid_wait(), so that no more than one launch waits.
+FUSEC_DEVICE void grid_launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 
 //===-- Warp --------------------------------------------------------------===//
 

@@ -170,6 +170,16 @@ def Simt_GridBarrierOp : Simt_Op<"grid_barrier", [MemoryEffects<[MemRead, MemWri
   let assemblyFormat = "$counters `resident` $resident attr-dict `:` type($counters)";
 }
 
+def Simt_GridWaitOp : Simt_Op<"grid_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the launches before this one have ended and their memory is visible; the next one may begin";
+  let description = [{
+    Each thread runs it once, outside of control flow, before it touches global
+    memory. A skeleton with barriers of its own waits behind setting them up
+    when it follows.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def Simt_YieldOp : Simt_Op<"yield", [Pure, Terminator, ParentOneOf<["ContractOp"]>]> {
   let summary = "ends a hole";
   let arguments = (ins Variadic<AnyType>:$values);

@@ -43,4 +43,20 @@ def NearMathPass : Pass<"fusec-simt-near-math", "::fusec::simt::KernelOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def OverlapLaunchesPass : Pass<"fusec-simt-overlap-launches", "::fusec::simt::KernelOp"> {
+  let summary = "kernels that may begin while the launch before them ends";
+  let description = [{
+    Puts `simt.grid_wait` before the first op that touches a buffer. Whatever is
+    above it (where the thread is, addresses, shared arrays) is done while the
+    launch before still runs. Kernels with a grid barrier stay as they are: they
+    begin when all their blocks can.
+
+    Requires: sm_90. Runs last: nothing is moved above the wait afterwards.
+    Guarantees: no access of a buffer before the wait, in any kernel that has it.
+
+    Before: `%x = arith.muli %block, %c; simt.load 4 %arg0[%x], ...`
+    after:  `%x = arith.muli %block, %c; simt.grid_wait; simt.load 4 %arg0[%x], ...`
+  }];
+}
+
 #endif // FUSEC_DIALECT_SIMT_TRANSFORMS_PASSES_TD

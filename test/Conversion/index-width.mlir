@@ -7,7 +7,6 @@
 // SMALL: [[BASE:v[0-9]+]] = v{{[0-9]+}} + v{{[0-9]+}};
 // SMALL: [[START:v[0-9]+]] = [[BASE]] + v{{[0-9]+}};
 // SMALL-NEXT: grid_wait();
-// SMALL-NEXT: grid_launch_next();
 // SMALL-NEXT: FUSEC_UNROLL
 // SMALL-NEXT: for (i32 [[R:r[0-9]+]] = 0
 // SMALL-NEXT: const i32 [[AT:v[0-9]+]] = [[START]] + [[R]];

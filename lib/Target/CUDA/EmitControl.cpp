@@ -275,10 +275,7 @@ void Emitter::emitGridWait(simt::GridWaitOp op) {
       (contract && GemmConfig::fromNumbers(contract.getConfig()).loop ==
                        GemmLoop::Warpgroup))
     return;
-  // In this order one launch waits at a time, and begins when what the launch
-  // before this one had in the L1 caches is gone.
   line() << "grid_wait();\n";
-  line() << "grid_launch_next();\n";
 }
 
 LogicalResult Emitter::emitMemory(Operation *op) {

@@ -161,7 +161,7 @@ std::string JointEmitter::dispatch() {
   if (arena)
     text += llvm::formatv("  FUSEC_SHARED(u64, arena, {0});\n", arena / 8);
   if (overlaps)
-    text += "  grid_wait();\n  grid_launch_next();\n";
+    text += "  grid_wait();\n";
   if (!chainBlocks)
     return text +
            "  const i32 part = part_of(table.first, cta_x());\n"

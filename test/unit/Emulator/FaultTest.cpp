@@ -53,7 +53,6 @@ TEST(Fault, GlobalMemoryBeforeTheWait) {
   FUSEC_SHARED(f32, s, 64);
   f32 a[1];
   a[0] = 0.0f;
-  grid_launch_next();
   sts(s, tid(), 1.0f);
   if (fault == 1) a[0] = ld1(in, tid());
   if (fault == 2) st1(out, tid(), 1.0f);
@@ -82,7 +81,7 @@ FUSEC_EXPORT(k))");
       ASSERT_FALSE(reports.empty()) << fault;
       EXPECT_EQ(int(reports[0].fault), int(EmulatorFault::NoGridWait)) << fault;
       if (fault < 5)
-        EXPECT_EQ(reports[0].line, fault + 6);
+        EXPECT_EQ(reports[0].line, fault + 5);
       else
         EXPECT_EQ(reports[0].thread, 63u);
     }

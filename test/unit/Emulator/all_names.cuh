@@ -166,7 +166,6 @@ FUSEC_KERNEL(k_machine, 128)
   atom_cas(pu, 0, 0u, 1u);
   atom_cas(pv, 0, 0u, 1u);
   fence_gpu();
-  grid_launch_next();
   grid_wait();
   st1(pu, 1, ticket(pu, 2, (u32)ncta_x()));
 }

@@ -299,7 +299,6 @@ FUSEC_DEVICE void gemmApart(const Holes &holes, const MapA &mapA,
     if (lane() == 0) {
       if (warp() == 0) {
         gemmApartBringA<Config, Holes>(ring, mapA, full, empty, work);
-        grid_launch_next();
       } else if (warp() < 3) {
         gemmApartBringB<Config, Holes>(ring, mapB, full, empty, work,
                                        warp() - 1);

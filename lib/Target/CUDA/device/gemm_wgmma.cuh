@@ -653,8 +653,6 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
       gemmSplitProduce<Config>(holes, mapA, mapB, ring, full, empty, work);
     else if (!Feeds::kTensors || tid() == 0)
       gemmProduce<Config>(holes, mapA, mapB, ring, full, empty, work);
-    if (tid() == 0)
-      grid_launch_next();
   } else {
     if constexpr (Config::kMoveRegisters)
       setmaxnreg_inc<Feeds::kTensors ? 224 : 216>();

@@ -796,14 +796,6 @@ FUSEC_DEVICE void grid_wait() {
   }
 #endif
 }
-/// Lets the launch behind this one begin, if it may, once every block has said
-/// so or ended: no block of this launch then waits for room that the next one
-/// takes. Behind grid_wait(), so that no more than one launch waits.
-FUSEC_DEVICE void grid_launch_next() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
 
 //===-- Warp --------------------------------------------------------------===//
 

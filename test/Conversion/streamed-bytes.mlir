@@ -11,10 +11,10 @@
 
 // Weights of a byte: as many in a copy as rows allow that are 1000 bytes apart.
 // CHECK: kVectorB = 8;
-// CHECK: gemm_stage<8>(ring, at + 0,
-// CHECK: groups.a0.template biased<8, true>({{.*}}) - 32896.0f;
+// CHECK: gemm_stage<8>(at + 0,
+// CHECK: groups.a0.template fields<bf16, 8, true, 0>(
 // CHECK: GemmFewConfig<GemmKind::BF16, 16, {{.*}}, 8, 1>
-// UNSIGNED: biased<8, false>({{.*}}) - 32768.0f;
+// UNSIGNED: fields<bf16, 8, false, 0>(
 // FLOAT8: groups.a0.wide(
 // Rows of 1004 bytes have no copies that a span is made of.
 // EIGHT-NOT: gemm_stage

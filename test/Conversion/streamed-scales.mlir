@@ -5,7 +5,7 @@
 // Weights times scales of 1.5e34, which the TensorProto has beside 0.5: what
 // makes a float of a byte, 2^15, must not be multiplied by these. 1000 is no
 // whole number of steps of k.
-// TEXT: biased<8, true>
+// TEXT: fields<bf16, 8, true, 0>
 // CHECK-NOT: nan
 // CHECK: equal
 func.func @main(%x: tensor<9x1000xbf16>, %w: tensor<4x64x1000xi8>, %s: tensor<4xbf16> {graph.name = "s"}) -> tensor<9x4x64xbf16> {

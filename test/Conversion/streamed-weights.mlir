@@ -6,17 +6,17 @@
 // RUN: sed 's/tensor<16x/tensor<19x/g' %s | fusec run - --target=emulator --against=reference | FileCheck %s --check-prefix=RIGHT
 
 // Weights of 4 bits, two in a byte, with a scale for 32: one copy brings 32 of
-// them, the scale is read once for these, no integer is converted, and the zero
-// point is part of the product with the scale.
+// them, the scale is read once for these, no integer is converted, two become a
+// pair of floats less the zero point in two instructions, and a third scales them.
 // CHECK: kVectorB = 32;
 // CHECK-NEXT: kStagedB = 1;
 // CHECK: GemmPacked<i8, 16, 16> a0
 // CHECK: void stageB(
-// CHECK: gemm_stage<16>(ring, at + 0,
+// CHECK: gemm_stage<16>(at + 0,
 // CHECK: RawB { GemmPacked<bf16, 1, 1> a1; }
 // CHECK: raw.a1.load(0,
 // CHECK: void convertB(
-// CHECK: groups.a0.template biased<4, false>({{.*}}) - 32776.0f;
+// CHECK: out[r0] = gemmTimes<bf16>(groups.a0.template fields<bf16, 4, false, 8>({{.*}}), gemmTwice(
 // CHECK: GemmFewConfig<GemmKind::BF16, 16, {{.*}}, 32, 1>
 // ROW: GemmFewConfig<GemmKind::BF16, 8, {{.*}}, 32, 1>
 // ONE: -> 1 fused

@@ -605,6 +605,27 @@ FUSEC_DEVICE u32 halves_of(u16 pair) {
   return pack2(from_f32<f16>(to_f32(T{(u8)pair})),
                from_f32<f16>(to_f32(T{(u8)(pair >> 8)})));
 }
+
+namespace fusec_detail {
+template <class T>
+struct FormatOf;
+template <>
+struct FormatOf<f16> {
+  static constexpr i32 v = FusecF16;
+};
+template <>
+struct FormatOf<bf16> {
+  static constexpr i32 v = FusecBF16;
+};
+} // namespace fusec_detail
+
+template <class T>
+FUSEC_DEVICE u32 fma2(u32 x, u32 y, u32 z) {
+  return fusec_emu->packed(FusecFma2, fusec_detail::FormatOf<T>::v, x, y, z);
+}
+FUSEC_DEVICE u32 and_xor(u32 x, u32 mask, u32 flip) {
+  return (x & mask) ^ flip;
+}
 FUSEC_DEVICE u32 byte_perm(u32 x, u32 y, u32 selector) {
   u64 bytes = (u64)y << 32 | x;
   u32 r = 0;

@@ -303,15 +303,11 @@ FUSEC_DETAIL_STMATRIX(4, _trans, true)
 //===-- Packed numbers ----------------------------------------------------===//
 
 namespace fusec_detail {
-template <class T>
-struct FormatOf;
 #define FUSEC_DETAIL_FORMAT(T, number)                                         \
   template <>                                                                  \
   struct FormatOf<T> {                                                         \
     static constexpr i32 v = number;                                           \
   };
-FUSEC_DETAIL_FORMAT(f16, FusecF16)
-FUSEC_DETAIL_FORMAT(bf16, FusecBF16)
 FUSEC_DETAIL_FORMAT(f32, FusecTF32)
 FUSEC_DETAIL_FORMAT(f8e4m3, FusecF8E4M3)
 FUSEC_DETAIL_FORMAT(f8e5m2, FusecF8E5M2)
@@ -347,10 +343,6 @@ FUSEC_DETAIL_PACKED2(mul2, FusecMul2)
 FUSEC_DETAIL_PACKED2(max2, FusecMax2)
 FUSEC_DETAIL_PACKED2(min2, FusecMin2)
 #undef FUSEC_DETAIL_PACKED2
-template <class T>
-FUSEC_DEVICE u32 fma2(u32 x, u32 y, u32 z) {
-  return fusec_emu->packed(FusecFma2, fusec_detail::FormatOf<T>::v, x, y, z);
-}
 
 //===-- Warpgroup products ------------------------------------------------===//
 

@@ -130,7 +130,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
     return success(); // a literal where used
   if (shorten)
     if (std::optional<std::string> text = shorten(op))
-      return define(op, *text);
+      return text->empty() ? success() : define(op, *text);
   if (dialect == arith::ArithDialect::getDialectNamespace())
     return emitArith(op);
   if (dialect == math::MathDialect::getDialectNamespace())

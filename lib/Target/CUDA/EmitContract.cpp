@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "ContractBoxes.h"
 #include "Emitter.h"
+#include "HolePairs.h"
 #include "HoleSplit.h"
 #include "HoleStream.h"
 #include "RowHoles.h"
@@ -44,7 +45,8 @@ private:
                             int64_t vector);
   void writeYield(Emitter &emitter, Block &hole);
   LogicalResult writeConversion(Block &hole, const HoleSplit &split,
-                                const HoleStream &stream);
+                                const HoleStream &stream,
+                                const std::optional<HolePairs> &pairs);
   LogicalResult writeStream(char side, Block &hole, const HoleSplit &split,
                             int64_t vector);
   LogicalResult writeEpilogue(Block &hole);
@@ -212,7 +214,7 @@ LogicalResult HoleWriter::writeStream(char side, Block &hole,
       emitter.setText(array, "");
       emitter.reads[array] =
           isStaged ? "gemm_stage<" + std::to_string(stream.arrays[array]) +
-                         ">(ring, at + " + std::to_string(128 * i) + ", "
+                         ">(at + " + std::to_string(128 * i) + ", "
                    : "raw." + stream.member(array) + ".load(";
     }
     DenseSet<Operation *> reads = stream.readsOf(isStaged);
@@ -221,17 +223,20 @@ LogicalResult HoleWriter::writeStream(char side, Block &hole,
         return failure();
     return success();
   };
+  std::optional<HolePairs> pairs =
+      HolePairs::find(stream, hole, op.getElementType());
   std::string row = std::string("(const Row") + side + " &row, i32 k";
   os << "  static constexpr i32 kVector" << side << " = " << vector
      << ";\n  static constexpr i32 kStaged" << side << " = " << staged.size()
-     << ";\n";
+     << ";\n  static constexpr i32 kApart" << side << " = "
+     << (pairs ? pairs->apart() : 0) << ";\n";
   writeMembers("Groups", staged);
   os << "\n    template <class Ring> FUSEC_METHOD void take(Ring ring, i32 at) "
         "{";
   for (auto [i, array] : llvm::enumerate(staged))
     os << " " << stream.member(array) << ".take(ring, at + " << 128 * i << ");";
-  os << " }\n  };\n  template <class Ring> FUSEC_METHOD void stage" << side
-     << row << ", Ring ring, i32 at) const {\n";
+  os << " }\n  };\n  FUSEC_METHOD void stage" << side << row
+     << ", i32 at) const {\n";
   if (failed(writeReads(/*isStaged=*/true)))
     return failure();
   os << "  }\n";
@@ -242,17 +247,28 @@ LogicalResult HoleWriter::writeStream(char side, Block &hole,
     return failure();
   os << "    return raw;\n  }\n  template <i32 V> FUSEC_METHOD void convert"
      << side << row << ", const Raw" << side << " &raw, const Groups" << side
-     << " &groups, f32 (&out)[V]) const {\n";
-  return writeConversion(hole, split, stream);
+     << " &groups, " << (pairs ? "u32" : "f32") << " (&out)[V]) const {\n";
+  return writeConversion(hole, split, stream, pairs);
 }
 
-LogicalResult HoleWriter::writeConversion(Block &hole, const HoleSplit &split,
-                                          const HoleStream &stream) {
+LogicalResult
+HoleWriter::writeConversion(Block &hole, const HoleSplit &split,
+                            const HoleStream &stream,
+                            const std::optional<HolePairs> &pairs) {
   Emitter emitter = function();
   bindRow(emitter, split);
   bind(emitter, hole.getArgument(2), "k");
-  emitter.shorten = [&](Operation *inner) {
-    return stream.shorten(emitter, inner);
+  emitter.shorten = [&](Operation *inner) -> std::optional<std::string> {
+    if (!pairs || inner->getNumResults() != 1)
+      return stream.shorten(emitter, inner);
+    Value result = inner->getResult(0);
+    if (result == pairs->array())
+      emitter.setText(result, "out");
+    else if (result == pairs->value())
+      emitter.setText(result, pairs->text(emitter, stream));
+    else if (!pairs->replaces(inner))
+      return stream.shorten(emitter, inner);
+    return "";
   };
   for (auto [array, run] : stream.arrays) {
     auto type = cast<MemRefType>(array.getType());
@@ -268,7 +284,10 @@ LogicalResult HoleWriter::writeConversion(Block &hole, const HoleSplit &split,
         failed(emitter.emitOp(&inner)))
       return failure();
   }
-  writeYield(emitter, hole);
+  if (pairs)
+    os << "  }\n";
+  else
+    writeYield(emitter, hole);
   return success();
 }
 

@@ -56,7 +56,8 @@ public:
   /// Register arrays that are read by other calls than the prelude's: the text
   /// up to the arguments register, buffer, offset and mask.
   llvm::DenseMap<mlir::Value, std::string> reads;
-  /// If set, another text for an op where it gives one.
+  /// If set, another text for an op where it gives one; an empty one if the op
+  /// is not to be written.
   std::function<std::optional<std::string>(mlir::Operation *)> shorten;
 
   llvm::raw_ostream &os;

@@ -75,8 +75,7 @@ std::string HoleStream::member(Value array) const {
   return "a" + std::to_string(arrays.find(array) - arrays.begin());
 }
 
-/// What an array of one element holds, if it is stored once.
-static Value throughArray(Value value) {
+Value cuda::throughArray(Value value) {
   auto load = value.getDefiningOp<memref::LoadOp>();
   Operation *alloca =
       load ? load.getMemRef().getDefiningOp<memref::AllocaOp>() : nullptr;
@@ -96,8 +95,8 @@ static Value throughArray(Value value) {
   return stored ? stored : value;
 }
 
-std::optional<HoleStream::Field>
-HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
+std::optional<HoleStream::Field> HoleStream::partOf(Value integer,
+                                                    bool isSigned) const {
   integer = throughArray(integer);
   Operation *op = integer.getDefiningOp();
   if (!op)
@@ -108,13 +107,17 @@ HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
     if (array == arrays.end() || !type.getElementType().isInteger(8) ||
         array->second % 4)
       return std::nullopt;
-    return Field{load.getMemRef(), load.getIndices()[0], 8, isSigned, "0"};
+    Field field;
+    field.array = load.getMemRef();
+    field.index = load.getIndices()[0];
+    field.isSigned = isSigned;
+    return field;
   }
   auto isNumber = [&](unsigned operand, int64_t number) {
     return constantOf(op->getOperand(operand)) == number;
   };
-  auto half = [&](Value of, const char *offset, bool isSigned) {
-    std::optional<Field> whole = fieldOf(emitter, of, isSigned);
+  auto half = [&](Value of, int64_t offset, bool isSigned) {
+    std::optional<Field> whole = partOf(of, isSigned);
     if (!whole || whole->width != 8)
       return std::optional<Field>();
     whole->width = 4;
@@ -125,46 +128,75 @@ HoleStream::fieldOf(Emitter &emitter, Value integer, bool isSigned) const {
     if (auto shift = op->getOperand(0).getDefiningOp();
         isa_and_nonnull<arith::ShRUIOp, arith::ShRSIOp>(shift) &&
         constantOf(shift->getOperand(1)) == 4)
-      return half(shift->getOperand(0), "4", false);
-    return half(op->getOperand(0), "0", false);
+      return half(shift->getOperand(0), 4, false);
+    return half(op->getOperand(0), 0, false);
   }
   if (isa<arith::ShRUIOp>(op) && isNumber(1, 4))
-    return half(op->getOperand(0), "4", false);
+    return half(op->getOperand(0), 4, false);
   if (isa<arith::ShRSIOp>(op) && isNumber(1, 4) && isSigned) {
     if (auto left = op->getOperand(0).getDefiningOp<arith::ShLIOp>();
         left && constantOf(left.getRhs()) == 4)
-      return half(left.getLhs(), "0", true);
-    return half(op->getOperand(0), "4", true);
+      return half(left.getLhs(), 0, true);
+    return half(op->getOperand(0), 4, true);
   }
   auto select = dyn_cast<arith::SelectOp>(op);
   if (!select)
     return std::nullopt;
-  std::optional<Field> yes = fieldOf(emitter, select.getTrueValue(), isSigned);
-  std::optional<Field> no = fieldOf(emitter, select.getFalseValue(), isSigned);
+  std::optional<Field> yes = partOf(select.getTrueValue(), isSigned);
+  std::optional<Field> no = partOf(select.getFalseValue(), isSigned);
   if (!yes || !no || yes->array != no->array || yes->index != no->index ||
-      yes->width != no->width || yes->isSigned != no->isSigned)
+      yes->width != no->width || yes->isSigned != no->isSigned ||
+      yes->condition || no->condition)
     return std::nullopt;
-  yes->offset = "(" + emitter.use(select.getCondition()) + " ? " + yes->offset +
-                " : " + no->offset + ")";
+  yes->otherwise = no->offset;
+  yes->condition = select.getCondition();
   return yes;
+}
+
+std::optional<HoleStream::Field> HoleStream::fieldOf(Value number) const {
+  Operation *op = throughArray(number).getDefiningOp();
+  if (!isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return std::nullopt;
+  Value integer = op->getOperand(0);
+  bool isSigned = isa<arith::SIToFPOp>(op);
+  if (Operation *extension = integer.getDefiningOp();
+      isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension)) {
+    // A number without a sign stays what it is.
+    isSigned = isa<arith::ExtSIOp>(extension);
+    integer = extension->getOperand(0);
+  }
+  return partOf(integer, isSigned);
+}
+
+std::string HoleStream::bitOf(Emitter &emitter, const Field &field) const {
+  std::string bit = "8 * " + emitter.use(field.index) + " + ";
+  if (!field.condition)
+    return bit + std::to_string(field.offset);
+  return bit + "(" + emitter.use(field.condition) + " ? " +
+         std::to_string(field.offset) + " : " +
+         std::to_string(field.otherwise) + ")";
 }
 
 static std::string floatText(double number) {
   return std::to_string(int64_t(number)) + ".0f";
 }
 
-/// Whether a float was converted from an integer of at most 8 bits, or from the
-/// 32 that one was widened to.
-static bool isSmallInteger(Value value) {
-  Operation *op = throughArray(value).getDefiningOp();
+std::optional<std::pair<int64_t, int64_t>> cuda::smallRange(Value number) {
+  Operation *op = throughArray(number).getDefiningOp();
   if (!isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
-    return false;
+    return std::nullopt;
+  bool isSigned = isa<arith::SIToFPOp>(op);
   Value from = op->getOperand(0);
   if (Operation *extension = from.getDefiningOp();
-      isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension))
+      isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension)) {
+    isSigned = isa<arith::ExtSIOp>(extension);
     from = extension->getOperand(0);
-  return from.getType().isInteger() &&
-         from.getType().getIntOrFloatBitWidth() <= 8;
+  }
+  if (!from.getType().isInteger() || from.getType().getIntOrFloatBitWidth() > 8)
+    return std::nullopt;
+  int64_t count = int64_t(1) << from.getType().getIntOrFloatBitWidth();
+  return isSigned ? std::pair(-count / 2, count / 2 - 1)
+                  : std::pair<int64_t, int64_t>(0, count - 1);
 }
 
 std::optional<HoleStream::Biased> HoleStream::biasedOf(Emitter &emitter,
@@ -173,23 +205,12 @@ std::optional<HoleStream::Biased> HoleStream::biasedOf(Emitter &emitter,
   Operation *op = value.getDefiningOp();
   if (!op || !value.getType().isF32())
     return std::nullopt;
-  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
-    Value integer = op->getOperand(0);
-    bool isSigned = isa<arith::SIToFPOp>(op);
-    if (Operation *extension = integer.getDefiningOp();
-        isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension)) {
-      // A number without a sign stays what it is.
-      isSigned = isa<arith::ExtSIOp>(extension);
-      integer = extension->getOperand(0);
-    }
-    std::optional<Field> field = fieldOf(emitter, integer, isSigned);
-    if (!field)
-      return std::nullopt;
+  if (std::optional<Field> field = fieldOf(value)) {
     Biased result;
     result.text = where(field->array) + ".template biased<" +
                   std::to_string(field->width) + ", " +
-                  (field->isSigned ? "true" : "false") + ">(8 * " +
-                  emitter.use(field->index) + " + " + field->offset + ")";
+                  (field->isSigned ? "true" : "false") + ">(" +
+                  bitOf(emitter, *field) + ")";
     result.number =
         32768.0 + (field->isSigned ? std::ldexp(1.0, field->width - 1) : 0.0);
     result.excess = floatText(result.number);
@@ -210,7 +231,7 @@ std::optional<HoleStream::Biased> HoleStream::biasedOf(Emitter &emitter,
     inner->excess = floatText(inner->number);
     return inner;
   }
-  if (!isSmallInteger(difference.getRhs()))
+  if (!smallRange(difference.getRhs()))
     return std::nullopt;
   inner->excess =
       "(" + inner->excess + " + " + emitter.use(difference.getRhs()) + ")";

@@ -43,15 +43,22 @@ public:
   std::optional<std::string> shorten(Emitter &emitter,
                                      mlir::Operation *op) const;
 
-private:
-  /// A number of at most 8 bits within the packed elements of an array.
+  /// A number of 4 or 8 bits within the packed elements of an array.
   struct Field {
     mlir::Value array, index;
-    int64_t width;
-    bool isSigned;
-    /// Bits before it in its element: a number or an expression.
-    std::string offset;
+    int64_t width = 8;
+    bool isSigned = false;
+    /// Bits before it in its element: `offset`, or `otherwise` where there is a
+    /// condition that does not hold.
+    int64_t offset = 0, otherwise = 0;
+    mlir::Value condition;
   };
+  /// The field that a float was converted from.
+  std::optional<Field> fieldOf(mlir::Value number) const;
+  /// The text of its bit among those of the elements.
+  std::string bitOf(Emitter &emitter, const Field &field) const;
+
+private:
   /// A float that is 2^15 or more too large, and by how much: `excess`, an
   /// integer, so that the difference is exact.
   struct Biased {
@@ -59,8 +66,7 @@ private:
     double number = 0; // of `excess`, where it is known
   };
 
-  std::optional<Field> fieldOf(Emitter &emitter, mlir::Value integer,
-                               bool isSigned) const;
+  std::optional<Field> partOf(mlir::Value integer, bool isSigned) const;
   std::optional<Biased> biasedOf(Emitter &emitter, mlir::Value value) const;
   void addRead(mlir::Operation *op,
                llvm::DenseSet<mlir::Operation *> &reads) const;
@@ -70,6 +76,13 @@ private:
   /// Each with the array that it fills.
   llvm::MapVector<mlir::Operation *, mlir::Value> loads;
 };
+
+/// What an array of one element holds, if it is stored once.
+mlir::Value throughArray(mlir::Value value);
+
+/// The least and the largest value of a float that was converted from an
+/// integer of at most 8 bits, or from the 32 that one was widened to.
+std::optional<std::pair<int64_t, int64_t>> smallRange(mlir::Value number);
 
 } // namespace fusec::cuda
 

@@ -228,10 +228,12 @@ struct GemmFewWarp {
     FUSEC_UNROLL
     for (i32 c = 0; c < kChunks; ++c)
       FUSEC_UNROLL
-    for (i32 i = 0; i < kBlocksM; ++i)
+    for (i32 i = 0; i < kBlocksM; ++i) {
       lds<4>(x[c][i], 0, words,
              at + Config::kGroupsB * 128 +
                  gemmFewPlace<kChunks>(i, c, lane() >> 2, lane() & 3) * 4);
+      GemmPairs<Holes::kApartB>::sort(x[c][i]);
+    }
     FUSEC_UNROLL
     for (i32 j = 0; j < kBlocksN; ++j) {
       u32 low[Config::kSpan / 2], high[Config::kSpan / 2];

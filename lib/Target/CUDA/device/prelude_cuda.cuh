@@ -464,6 +464,38 @@ __device__ __forceinline__ u32 halves_of<f8e4m3>(u16 pair) {
 }
 #endif
 
+namespace fusec_detail {
+template <class T>
+struct PackedName;
+template <>
+struct PackedName<f16> {
+  static constexpr char v[] = "f16x2";
+};
+template <>
+struct PackedName<bf16> {
+  static constexpr char v[] = "bf16x2";
+};
+} // namespace fusec_detail
+
+/// x * y + z of pairs of f16 or bf16, each element rounded once.
+template <class T>
+FUSEC_DEVICE u32 fma2(u32 x, u32 y, u32 z) {
+  u32 r;
+  asm("fma.rn.%4 %0, %1, %2, %3;"
+      : "=r"(r)
+      : "r"(x), "r"(y), "r"(z), "C"(fusec_detail::PackedName<T>::v));
+  return r;
+}
+
+/// (x & mask) ^ flip in one instruction; of two constants the compiler makes two.
+FUSEC_DEVICE u32 and_xor(u32 x, u32 mask, u32 flip) {
+  u32 r;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6a;"
+      : "=r"(r)
+      : "r"(x), "r"(mask), "r"(flip));
+  return r;
+}
+
 /// Four bytes out of those of x (0 to 3) and y (4 to 7), chosen by the low three
 /// bits of each hexadecimal digit of `selector`.
 FUSEC_DEVICE u32 byte_perm(u32 x, u32 y, u32 selector) {

@@ -592,16 +592,6 @@ FUSEC_DETAIL_STMATRIX(4, _trans, ".trans", "%1,%2,%3,%4", "r"(r[0]), "r"(r[1]),
 //===-- Packed numbers ----------------------------------------------------===//
 
 namespace fusec_detail {
-template <class T>
-struct PackedName;
-template <>
-struct PackedName<f16> {
-  static constexpr char v[] = "f16x2";
-};
-template <>
-struct PackedName<bf16> {
-  static constexpr char v[] = "bf16x2";
-};
 template <>
 struct PackedName<f8e4m3> {
   static constexpr char v[] = "e4m3x2";
@@ -651,14 +641,6 @@ FUSEC_DETAIL_PACKED2(mul2, "mul.rn")
 FUSEC_DETAIL_PACKED2(max2, "max.NaN")
 FUSEC_DETAIL_PACKED2(min2, "min.NaN")
 #undef FUSEC_DETAIL_PACKED2
-template <class T>
-FUSEC_DEVICE u32 fma2(u32 x, u32 y, u32 z) {
-  u32 r;
-  asm("fma.rn.%4 %0, %1, %2, %3;"
-      : "=r"(r)
-      : "r"(x), "r"(y), "r"(z), "C"(fusec_detail::PackedName<T>::v));
-  return r;
-}
 
 //===-- Warpgroup products ------------------------------------------------===//
 // wgmma<TA, TB, MnA, MnB>(d, a, b, accumulate): d (+)= a * b for a warpgroup

@@ -15,7 +15,7 @@
 // CHECK: groups.a0.template fields<bf16, 8, true, 0>(
 // CHECK: GemmFewConfig<GemmKind::BF16, 16, {{.*}}, 8, 1>
 // UNSIGNED: fields<bf16, 8, false, 0>(
-// FLOAT8: groups.a0.wide(
+// FLOAT8: groups.a0.template floats<bf16>(
 // Rows of 1004 bytes have no copies that a span is made of.
 // EIGHT-NOT: gemm_stage
 // RIGHT: equal

@@ -12,6 +12,7 @@
 #include "HoleSplit.h"
 #include "HoleStream.h"
 #include "RowHoles.h"
+#include "fusec/Dialect/Common/ConstantOf.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -46,7 +47,8 @@ private:
   void writeYield(Emitter &emitter, Block &hole);
   LogicalResult writeConversion(Block &hole, const HoleSplit &split,
                                 const HoleStream &stream,
-                                const std::optional<HolePairs> &pairs);
+                                const std::optional<HolePairs> &pairs,
+                                bool isMasked);
   LogicalResult writeStream(char side, Block &hole, const HoleSplit &split,
                             int64_t vector);
   LogicalResult writeEpilogue(Block &hole);
@@ -225,11 +227,16 @@ LogicalResult HoleWriter::writeStream(char side, Block &hole,
   };
   std::optional<HolePairs> pairs =
       HolePairs::find(stream, hole, op.getElementType());
+  bool isFixed =
+      llvm::all_of(kept, [&](Value array) { return stream.isFixed(array); });
+  // What was read for k inside the extent must not act past it.
+  bool isWhole = constantOf(op.getK()).value_or(1) % config.tileK == 0;
   std::string row = std::string("(const Row") + side + " &row, i32 k";
   os << "  static constexpr i32 kVector" << side << " = " << vector
      << ";\n  static constexpr i32 kStaged" << side << " = " << staged.size()
      << ";\n  static constexpr i32 kApart" << side << " = "
-     << (pairs ? pairs->apart() : 0) << ";\n";
+     << (pairs ? pairs->apart() : 0) << ";\n  static constexpr bool kFixed"
+     << side << " = " << (isFixed ? "true" : "false") << ";\n";
   writeMembers("Groups", staged);
   os << "\n    template <class Ring> FUSEC_METHOD void take(Ring ring, i32 at) "
         "{";
@@ -248,13 +255,13 @@ LogicalResult HoleWriter::writeStream(char side, Block &hole,
   os << "    return raw;\n  }\n  template <i32 V> FUSEC_METHOD void convert"
      << side << row << ", const Raw" << side << " &raw, const Groups" << side
      << " &groups, " << (pairs ? "u32" : "f32") << " (&out)[V]) const {\n";
-  return writeConversion(hole, split, stream, pairs);
+  return writeConversion(hole, split, stream, pairs, isFixed && !isWhole);
 }
 
-LogicalResult
-HoleWriter::writeConversion(Block &hole, const HoleSplit &split,
-                            const HoleStream &stream,
-                            const std::optional<HolePairs> &pairs) {
+LogicalResult HoleWriter::writeConversion(Block &hole, const HoleSplit &split,
+                                          const HoleStream &stream,
+                                          const std::optional<HolePairs> &pairs,
+                                          bool isMasked) {
   Emitter emitter = function();
   bindRow(emitter, split);
   bind(emitter, hole.getArgument(2), "k");
@@ -280,8 +287,15 @@ HoleWriter::writeConversion(Block &hole, const HoleSplit &split,
   for (Operation &inner : hole.without_terminator()) {
     bool isArray = inner.getNumResults() == 1 &&
                    stream.arrays.contains(inner.getResult(0));
-    if (split.late.contains(&inner) && !isArray && !stream.isRead(&inner) &&
-        failed(emitter.emitOp(&inner)))
+    if (!split.late.contains(&inner) || isArray)
+      continue;
+    auto load = dyn_cast<simt::LoadOp>(inner);
+    if (isMasked && load && load.getMask() && load.getOther() &&
+        !stream.isStaged(load.getRegisters()))
+      emitter.line() << "if (!" << emitter.use(load.getMask()) << ")\n"
+                     << "      gemmFill(" << emitter.use(load.getRegisters())
+                     << ", " << emitter.use(load.getOther()) << ");\n";
+    else if (!stream.isRead(&inner) && failed(emitter.emitOp(&inner)))
       return failure();
   }
   if (pairs)

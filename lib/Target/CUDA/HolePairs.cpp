@@ -115,8 +115,11 @@ bool HolePairs::liesInPairs(Value k, int64_t count) {
   for (int64_t first = 0; first < count; ++first) {
     if (first / apart() % 2)
       continue;
-    if (first + apart() >= count || bits[first] % 32 >= 16 ||
-        bits[first + apart()] != bits[first] + 16)
+    // Floats that share 16 bits, or fields in both halves of a word.
+    int64_t within = bits[first] % (field.isFloat ? 16 : 32);
+    if (first + apart() >= count ||
+        (field.isFloat ? within > 0 : within >= 16) ||
+        bits[first + apart()] != bits[first] + apart() * field.width)
       return false;
   }
   return true;
@@ -150,8 +153,8 @@ bool HolePairs::matchDifference(const HoleStream &stream, Value value) {
   if (!found || !value.getType().isF32())
     return false;
   field = *found;
-  if (!difference)
-    return true;
+  if (!difference || field.isFloat)
+    return !difference;
   int64_t count = int64_t(1) << field.width;
   int64_t least = field.isSigned ? -count / 2 : 0, most = least + count - 1;
   llvm::APFloat number(0.0f);
@@ -250,10 +253,13 @@ std::optional<HolePairs> HolePairs::find(const HoleStream &stream, Block &hole,
 
 std::string HolePairs::text(Emitter &emitter, const HoleStream &stream) const {
   std::string type = emitter.typeName(element);
-  std::string result =
-      stream.where(field.array) + ".template fields<" + type + ", " +
-      std::to_string(field.width) + ", " + (field.isSigned ? "true" : "false") +
-      ", " + std::to_string(less) + ">(" + stream.bitOf(emitter, field) + ")";
+  std::string result = stream.where(field.array) + ".template ";
+  if (field.isFloat)
+    result += "floats<" + type + ">(" + emitter.use(field.index) + ")";
+  else
+    result += "fields<" + type + ", " + std::to_string(field.width) + ", " +
+              (field.isSigned ? "true" : "false") + ", " +
+              std::to_string(less) + ">(" + stream.bitOf(emitter, field) + ")";
   if (zero)
     result = "gemmLess<" + type + ">(" + result + ", gemmTwice(from_f32<" +
              type + ">(" + emitter.use(zero) + ")))";

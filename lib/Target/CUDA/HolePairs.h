@@ -5,7 +5,8 @@
 // are computed two at a time: pairs of 16-bit floats hold all digits of the
 // integers and of the difference, and their product is rounded as the operand
 // of a matrix product is. Two fields that are 16 bits apart become a pair by
-// two instructions (GemmPacked::fields).
+// two instructions (GemmPacked::fields). 8-bit floats
+// are such pairs, too.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_TARGET_CUDA_HOLEPAIRS_H
 #define FUSEC_LIB_TARGET_CUDA_HOLEPAIRS_H
@@ -21,8 +22,9 @@ public:
   static std::optional<HolePairs> find(const HoleStream &stream,
                                        mlir::Block &hole, mlir::Type element);
 
-  /// Elements along k from the first to the second one of a pair: 2 or 4.
-  int64_t apart() const { return 16 / field.width; }
+  /// Elements along k from the first to the second one of a pair: 2 or 4, or 1
+  /// for floats.
+  int64_t apart() const { return field.isFloat ? 1 : 16 / field.width; }
   /// The array that the hole yields, and what is stored to it.
   mlir::Value array() const { return store->getOperand(1); }
   mlir::Value value() const { return store->getOperand(0); }

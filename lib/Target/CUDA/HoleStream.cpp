@@ -60,6 +60,24 @@ bool HoleStream::isStaged(Value array) const {
          (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
+simt::LoadOp HoleStream::loadOf(Value array) const {
+  for (Operation *user : array.getUsers())
+    if (auto load = dyn_cast<simt::LoadOp>(user))
+      return load;
+  return {};
+}
+
+bool HoleStream::isFixed(Value array) const {
+  simt::LoadOp load = loadOf(array);
+  auto isEarly = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op ? op->getBlock() == load->getBlock() && !late.contains(op)
+              : value != hole.getArgument(2);
+  };
+  return load->getBlock() == &hole &&
+         (isEarly(load.getOffset()) || constantOf(load.getOffset()));
+}
+
 std::string HoleStream::typeOf(Emitter &emitter, Value array) const {
   auto type = cast<MemRefType>(array.getType());
   return "GemmPacked<" + emitter.typeName(type.getElementType()) + ", " +
@@ -155,6 +173,18 @@ std::optional<HoleStream::Field> HoleStream::partOf(Value integer,
 
 std::optional<HoleStream::Field> HoleStream::fieldOf(Value number) const {
   Operation *op = throughArray(number).getDefiningOp();
+  if (auto widened = dyn_cast_or_null<arith::ExtFOp>(op)) {
+    auto load = widened.getIn().getDefiningOp<memref::LoadOp>();
+    auto array = load ? arrays.find(load.getMemRef()) : arrays.end();
+    if (array == arrays.end() || array->second % 4 ||
+        widened.getIn().getType().getIntOrFloatBitWidth() != 8)
+      return std::nullopt;
+    Field field;
+    field.array = array->first;
+    field.index = load.getIndices()[0];
+    field.isFloat = true;
+    return field;
+  }
   if (!isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
     return std::nullopt;
   Value integer = op->getOperand(0);
@@ -205,7 +235,7 @@ std::optional<HoleStream::Biased> HoleStream::biasedOf(Emitter &emitter,
   Operation *op = value.getDefiningOp();
   if (!op || !value.getType().isF32())
     return std::nullopt;
-  if (std::optional<Field> field = fieldOf(value)) {
+  if (std::optional<Field> field = fieldOf(value); field && !field->isFloat) {
     Biased result;
     result.text = where(field->array) + ".template biased<" +
                   std::to_string(field->width) + ", " +
@@ -243,14 +273,11 @@ std::optional<std::string> HoleStream::shorten(Emitter &emitter,
                                                Operation *op) const {
   if (op->getNumResults() != 1)
     return std::nullopt;
-  if (auto widened = dyn_cast<arith::ExtFOp>(op)) {
-    auto load = widened.getIn().getDefiningOp<memref::LoadOp>();
-    auto array = load ? arrays.find(load.getMemRef()) : arrays.end();
-    if (array == arrays.end() || array->second % 4 ||
-        widened.getIn().getType().getIntOrFloatBitWidth() != 8)
+  if (isa<arith::ExtFOp>(op)) {
+    std::optional<Field> field = fieldOf(op->getResult(0));
+    if (!field)
       return std::nullopt;
-    return where(array->first) + ".wide(" + emitter.use(load.getIndices()[0]) +
-           ")";
+    return where(field->array) + ".wide(" + emitter.use(field->index) + ")";
   }
   std::optional<Biased> biased =
       isa<arith::SIToFPOp, arith::UIToFPOp, arith::SubFOp>(op)

@@ -29,6 +29,10 @@ public:
   /// True for ops that only the functions that read have: loads and their
   /// loops.
   bool isRead(mlir::Operation *op) const { return loads.contains(op); }
+  /// The load that fills an array.
+  simt::LoadOp loadOf(mlir::Value array) const;
+  /// Whether the array has the same elements for all k inside their extent.
+  bool isFixed(mlir::Value array) const;
 
   /// Whether one copy of 4 to 16 bytes fills an array.
   bool isStaged(mlir::Value array) const;
@@ -43,17 +47,18 @@ public:
   std::optional<std::string> shorten(Emitter &emitter,
                                      mlir::Operation *op) const;
 
-  /// A number of 4 or 8 bits within the packed elements of an array.
+  /// A number of 4 or 8 bits within the packed elements of an array: an integer
+  /// or a whole 8-bit float.
   struct Field {
     mlir::Value array, index;
     int64_t width = 8;
-    bool isSigned = false;
+    bool isSigned = false, isFloat = false;
     /// Bits before it in its element: `offset`, or `otherwise` where there is a
     /// condition that does not hold.
     int64_t offset = 0, otherwise = 0;
     mlir::Value condition;
   };
-  /// The field that a float was converted from.
+  /// The field that an f32 was converted from.
   std::optional<Field> fieldOf(mlir::Value number) const;
   /// The text of its bit among those of the elements.
   std::string bitOf(Emitter &emitter, const Field &field) const;

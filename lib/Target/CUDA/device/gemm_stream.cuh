@@ -33,6 +33,13 @@ FUSEC_DEVICE constexpr u32 gemmInteger(i32 x) {
   return bits * 0x10001u;
 }
 
+template <class T, i32 N>
+FUSEC_DEVICE void gemmFill(T (&v)[N], T x) {
+  FUSEC_UNROLL
+  for (i32 i = 0; i < N; ++i)
+    v[i] = x;
+}
+
 /// A number twice in a word.
 template <class Element>
 FUSEC_DEVICE u32 gemmTwice(Element x) {
@@ -144,6 +151,20 @@ struct GemmPacked {
     return to_f32(from_bits<f16>(u16(pair >> (i % 2 * 16))));
   }
 
+  /// Elements i and i + 1, 8-bit floats, as a pair of Element; exact. i is even.
+  template <class Element>
+  FUSEC_METHOD u32 floats(i32 i) const {
+    static_assert(kWhole && sizeof(T) == 1, "pairs of bytes");
+    u32 pair = halves_of<T>(u16(words[i / 4] >> (i / 2 % 2 * 16)));
+    if constexpr (kGemmDigits<Element> == 10) {
+      return pair;
+    } else {
+      f16 low, high;
+      unpack2(pair, low, high);
+      return pack2_rn<Element>(to_f32(low), to_f32(high));
+    }
+  }
+
   FUSEC_METHOD void unpack(T (&v)[N]) const {
     constexpr i32 kOfWord = kWhole ? 4 / i32(sizeof(T)) : 1;
     FUSEC_UNROLL
@@ -175,7 +196,7 @@ FUSEC_DEVICE void gemm_stage(i32 at, i32 r, const T *p, I off, bool mask) {
 
 /// Which 16-bit elements along k share a word. As the hole makes them: those
 /// that are Apart from each other, 2 or 4, as fields of 8 or 4 bits are in the
-/// halves of a word. Apart == 0: neighbours.
+/// halves of a word, or 1. Apart == 0: neighbours, which the hole leaves apart.
 template <i32 Apart>
 struct GemmPairs {
   static constexpr bool kMade = Apart > 0;
@@ -236,11 +257,13 @@ struct GemmStream {
     for (i32 line = 0; line < kLines; ++line)
       holes.stageB(row(holes, line), along(k0), place(at, line));
   }
-  /// Reads the rest of the first step.
+  /// Reads the rest of the first step, or what all steps share: of the lane's
+  /// least k, which is inside if any is.
   FUSEC_METHOD void start(const Holes &holes, i32 k0) {
     FUSEC_UNROLL
     for (i32 line = 0; line < kLines; ++line)
-      fetch(holes, line, k0);
+      raw[line] =
+          holes.fetchB(row(holes, line), along(Holes::kFixedB ? 0 : k0));
   }
   /// Values are computed where they are multiplied.
   FUSEC_METHOD void compute(const Holes &, i32) const {}
@@ -248,7 +271,8 @@ struct GemmStream {
   FUSEC_METHOD void commit(Words, i32) const {}
   /// Reads what is not copied of the step at `k0`.
   FUSEC_METHOD void fetch(const Holes &holes, i32 line, i32 k0) {
-    raw[line] = holes.fetchB(row(holes, line), along(k0));
+    if constexpr (!Holes::kFixedB)
+      raw[line] = holes.fetchB(row(holes, line), along(k0));
   }
   /// The elements of a line of the step at `k0`, in pairs (GemmPairs).
   template <class Ring>

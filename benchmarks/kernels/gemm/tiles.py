@@ -8,11 +8,12 @@ MODEL is a graph of one kernel of the Warpgroup loop, or a product as in
 "bf16 8192x8192x4096 nk gelu": [Bx]MxNxK, w [k, n] without nk. A TILE is
 "consumers,columns,stages,group,blocks,cluster,parts" as GemmWgmmaConfig has them,
 "apart,columns,stagesA,stagesB,group,cluster,promoted" of GemmApartConfig, or
-"split,consumers,columns,stages,group,sharers,ranks,parts" of GemmSplitConfig. For
-each
-`fusec compile --emit=cu` is changed and compiled by nvcc; `--code` also changes
-the text (variants of the skeleton). Prints microseconds of the median launch and
-the checksum line, by which equal arithmetic is seen to give equal bits.
+"split,consumers,columns,stages,group,sharers,ranks,parts" of GemmSplitConfig. A
+graph of one kernel of the loop for few rows has TILEs "few,columns,warps,stages,
+cluster,blocks" of GemmFewConfig, which are timed with nothing of theirs in the L2.
+For each `fusec compile --emit=cu` is changed and compiled by nvcc; `--code` also
+changes the text (variants of the skeleton). Prints microseconds of the median launch
+and the checksum line, by which equal arithmetic is seen to give equal bits.
 """
 import argparse
 import concurrent.futures
@@ -26,12 +27,16 @@ import tempfile
 INCLUDES = "#include <fcntl.h>\n#include <sys/file.h>\n"
 TIMED = """
   { auto timed = [&] { %s };
+    size_t rest = %d;
+    void *other = nullptr;
+    if (rest) cudaMalloc(&other, rest);
     int turn = open("/tmp/fusec-tiles.lock", O_CREAT | O_RDWR, 0666);
     flock(turn, LOCK_EX);
     float times[%d];
     cudaEvent_t begin, end; cudaEventCreate(&begin); cudaEventCreate(&end);
     for (int i = 0; i < 5; ++i) timed();
     for (float &t : times) {
+      if (rest) cudaMemsetAsync(other, 0, rest);
       cudaEventRecord(begin); timed(); cudaEventRecord(end);
       cudaEventSynchronize(end); cudaEventElapsedTime(&t, begin, end);
     }
@@ -47,7 +52,51 @@ def padded(columns):
     return -(-columns // 64) * 64
 
 
+def timed(text, launch, repeat, rest):
+    """The program with its only launch timed; `rest` bytes are written before
+    each."""
+    found = re.search(r"launch\(\(const void \*\)k_\w+, .*?, args\);", text)
+    return text.replace(found[0], TIMED % (launch, rest, repeat, repeat,
+                                           repeat // 2, repeat // 10))
+
+
+def few(text, columns, warps, stages, cluster, blocks, repeat):
+    """The program with another GemmFewConfig."""
+    kind, rows, was, *numbers = re.search(
+        r"= GemmFewConfig<(GemmKind::\w+), ([^>]*)>", text)[0][16:-1].split(", ")
+    rows, span, staged = int(rows), *map(int, (numbers[3:] + ["0", "0"])[:2])
+    new = [kind, rows, columns, warps, stages, cluster]
+    text = re.sub(r"= GemmFewConfig<[^>]*>", "= GemmFewConfig<" + ", ".join(
+        map(str, new + ([span, staged] if span else []))) + ">", text)
+    macro = (f"FUSEC_KERNEL_CLUSTER(\\1, {32 * warps}, {blocks}, {cluster})("
+             if cluster > 1 else f"FUSEC_KERNEL_MIN(\\1, {32 * warps}, {blocks})(")
+    text = re.sub(r"FUSEC_KERNEL_(?:CLUSTER|MIN)\((k_\w+), [^)]*\)\(", macro, text)
+    groups = columns // 8 * (staged if span else 1) + rows // 8 * max(1, span // 8)
+    shared = max(stages * groups * 512, rows * (columns + 4) * 4) * warps
+    launch = re.search(r"launch\((\(const void \*\)k_\w+), dim3\((\d+), 1, 1\), "
+                       r"\d+, (\d+),", text)
+    tiles = -(-int(launch[2]) // max(1, int(launch[3])) * int(was) // columns)
+    return timed(text, f"launch({launch[1]}, dim3({tiles * cluster}, 1, 1), "
+                 f"{32 * warps}, {cluster}, false, {shared}, args);", repeat, 1 << 28)
+
+
 def changed(text, tile, repeat, code, extra):
+    """The program with another tile and other text."""
+    text = (few(text, *tile[1:], repeat) if tile[0] == "few" else
+            large(text, tile, repeat))
+    if extra:
+        before = "/// The CTA's part of the contraction; meaning as for gemm_mma."
+        assert before in text
+        text = text.replace(before, open(extra).read() + before)
+    for change in code:
+        a, b = change.split("=>")
+        assert a in text, f"no {a!r} in the text"
+        text = text.replace(a, b)
+    return INCLUDES + text
+
+
+def large(text, tile, repeat):
+    """The program with another tile of a loop on warpgroups."""
     chosen = re.findall(r"= Gemm\w+Config<GemmKind::(\w+),", text)[-1]
     inner = 128 // (2 if chosen in ("F16", "BF16") else 4 if chosen == "TF32" else 1)
     if tile[0] == "apart":
@@ -91,17 +140,7 @@ def changed(text, tile, repeat, code, extra):
     launch = re.search(r"launch\(\(const void \*\)(k_\w+), .*?, args\);", text)
     new = (f"launch((const void *){launch[1]}, dim3({132 * blocks // cluster * cluster}, 1, 1), "
            f"{threads}, {cluster}, false, {shared}, args);")
-    text = text.replace(launch[0], TIMED % (new, repeat, repeat, repeat // 2,
-                                            repeat // 10))
-    if extra:
-        before = "/// The CTA's part of the contraction; meaning as for gemm_mma."
-        assert before in text
-        text = text.replace(before, open(extra).read() + before)
-    for change in code:
-        a, b = change.split("=>")
-        assert a in text, f"no {a!r} in the text"
-        text = text.replace(a, b)
-    return INCLUDES + text
+    return timed(text, new, repeat, 0)
 
 
 def model(text):

@@ -248,6 +248,23 @@ def weights(m, n, k, type_, along_k=True):
                       attrs=f"batch [] x [] contract [1] x [{1 if along_k else 0}]"))
 
 
+def nibbles(m, n, k):
+    """Rows of bf16 times weights of 4 bits, two in a byte, with a zero point and a
+    scale for each 32."""
+    g = Graph()
+    x = g.argument(tensor(m, k, "bf16"))
+    packed, apart, blocks = tensor(n, k // 2, "ui8"), tensor(n, k // 2, 1, "ui8"), (n, k // 32, 32)
+    w, wide = g.argument(packed), tensor(*blocks, "bf16")
+    parts = [g.op("reshape", g.op(name, w, g.constant(number, packed)), to=apart)
+             for name, number in (("and", "15"), ("shr", "4"))]
+    both = g.op("concat", *parts, attrs="axis = 2", to=tensor(n, k // 2, 2, "ui8"))
+    q = g.op("cast", g.op("reshape", both, to=tensor(*blocks, "ui8")), to=wide)
+    scale = g.op("broadcast", g.argument(tensor(n, k // 32, 1, "bf16")), attrs="[0, 1, 2]", to=wide)
+    q = g.op("mul", g.op("sub", q, g.constant("8.0", wide)), scale)
+    return g.out(g.op("contract", x, g.op("reshape", q, to=tensor(n, k, "bf16")), to=tensor(m, n, "bf16"),
+                      attrs="batch [] x [] contract [1] x [1]"))
+
+
 def image(type_, last, channels=16, outputs=24, size=13, stride=1):
     g = Graph()
     result = (size + 2 - 3) // stride + 1
@@ -385,6 +402,8 @@ def families():
         for along_k in (True, False):
             all_[f"few-weights-{type_[:2]}-{'k' if along_k else 'n'}"] = (
                 "contraction, GemmFewConfig<GemmKind::BF16, 16", weights(16, 1000, 520, type_, along_k))
+    for rows in (3, 16):
+        all_[f"few-weights-u4-{rows}"] = ("contraction, fields<bf16, 4", nibbles(rows, 1000, 1056))
     all_["split-sums"] = ("contraction, gemm", product(128, 128, 16384, "bf16", rhs=True, before=True))
     # Clusters divide k: two tiles of a cluster share B, uneven parts, both orders, batches.
     for name, size, options in (("", (128, 128, 8192), {"rhs": True}), ("-odd", (130, 264, 2056), {"after": True}),

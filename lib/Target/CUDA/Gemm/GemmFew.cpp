@@ -73,7 +73,9 @@ std::vector<GemmRanked> rankStreams(GemmConfig config, int64_t m, int64_t n,
   config.warpsM = config.warpsN = config.groupM = config.minBlocks = 1;
   double ofB = double(n * k * batch) * orders.bytes;
   std::vector<GemmRanked> ranked;
-  for (auto [columns, warps] : {std::pair<int64_t, int64_t>(64, 12), {128, 8}})
+  // 16 warps, for a search: they have registers for 8 rows.
+  for (auto [columns, warps] :
+       {std::pair<int64_t, int64_t>(64, 12), {64, 16}, {128, 8}})
     for (int64_t cluster : {1, 2, 4, 8}) {
       config.tileN = columns;
       config.warpsK = warps;
@@ -83,6 +85,7 @@ std::vector<GemmRanked> rankStreams(GemmConfig config, int64_t m, int64_t n,
           std::min<int64_t>(3, device.sharedPerBlock / config.sharedBytes());
       // Of 8 rows narrow tiles read as fast; 32 by 128 sums are too many.
       if (config.stages < 2 || (columns == 128 && config.tileM != 16) ||
+          (warps == 16 && config.tileM != 8) ||
           (cluster > 1 &&
            (!device.hasWarpgroups || cluster > device.largestCluster ||
             k < warps * cluster * config.tileK / 2)))

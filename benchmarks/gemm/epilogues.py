@@ -98,6 +98,58 @@ def residual_squares(m, n, k):
                    flops=2 * m * n * k, natives=[("addmm, square, sum", native)])
 
 
+def bias_gradient(m, n, k):
+    """dx = (dy . w^T) * gelu'(x), and the sums of the columns of dx: the gradient
+    of the bias that was added to x. All in f32 until dx is stored."""
+    text = f"""func.func @main(%dy: tensor<{m}x{k}xbf16>, %w: tensor<{n}x{k}xbf16>,
+                %x: tensor<{m}x{n}xbf16>) -> (tensor<{m}x{n}xbf16>, tensor<{n}xf32>) {{
+  %one = graph.constant dense<1.0> : tensor<{m}x{n}xf32>
+  %half = graph.constant dense<0.5> : tensor<{m}x{n}xf32>
+  %minus = graph.constant dense<-0.5> : tensor<{m}x{n}xf32>
+  %root = graph.constant dense<0.7071067811865476> : tensor<{m}x{n}xf32>
+  %scale = graph.constant dense<0.3989422804014327> : tensor<{m}x{n}xf32>
+  %g = graph.contract %dy, %w batch [] x [] contract [1] x [1]
+    : tensor<{m}x{k}xbf16>, tensor<{n}x{k}xbf16> -> tensor<{m}x{n}xf32>
+  %v = graph.cast %x : tensor<{m}x{n}xbf16> -> tensor<{m}x{n}xf32>
+  %r = graph.mul %v, %root : tensor<{m}x{n}xf32>
+  %e = graph.erf %r : tensor<{m}x{n}xf32>
+  %f = graph.add %e, %one : tensor<{m}x{n}xf32>
+  %p = graph.mul %f, %half : tensor<{m}x{n}xf32>
+  %vv = graph.mul %v, %v : tensor<{m}x{n}xf32>
+  %q = graph.mul %vv, %minus : tensor<{m}x{n}xf32>
+  %d = graph.exp %q : tensor<{m}x{n}xf32>
+  %vd = graph.mul %v, %d : tensor<{m}x{n}xf32>
+  %vs = graph.mul %vd, %scale : tensor<{m}x{n}xf32>
+  %slope = graph.add %p, %vs : tensor<{m}x{n}xf32>
+  %wide = graph.mul %g, %slope : tensor<{m}x{n}xf32>
+  %dx = graph.cast %wide : tensor<{m}x{n}xf32> -> tensor<{m}x{n}xbf16>
+  %db = graph.reduce sum %wide [0] : tensor<{m}x{n}xf32> -> tensor<{n}xf32>
+  return %dx, %db : tensor<{m}x{n}xbf16>, tensor<{n}xf32>
+}}
+"""
+
+    def formula(F, dy, w, x):
+        dx = (dy @ w.swapaxes(0, 1)) * F.gelu_slope(x)
+        return dx, F.sum(dx, (0,))
+
+    def native(torch, dy, w, x):
+        dx = torch.ops.aten.gelu_backward(dy @ w.t(), x)
+        return dx, torch.sum(dx, 0, dtype=torch.float32)
+
+    def narrow(torch, dy, w, x):
+        dx = torch.ops.aten.gelu_backward(dy @ w.t(), x)
+        return dx, dx.sum(0)
+    return Product([In("dy", "bf16", (m, k)), In("w", "bf16", (n, k), scale=k ** -0.5),
+                    In("x", "bf16", (m, n))], None, formula,
+                   size("bf16", m, k) + size("bf16", n, k)
+                   + size("bf16", 2 * m, n) + 4 * n,
+                   [Sample([0], {0: 0, 2: 0}), Sample([1], {1: 0, 2: 1})],
+                   {0: "loose", 1: "sum"}, flops=2 * m * n * k,
+                   natives=[("matmul, gelu_backward, sum", native),
+                            ("matmul, gelu_backward, bf16 sum", narrow)],
+                   text=text)
+
+
 def gated(m, n, k, turned=False, kind="silu"):
     """silu(x . gate) * (x . up), or with the erf GELU. `turned`: weights are
     [n, k]."""
@@ -170,6 +222,8 @@ add("gelu-8192x8192x4096", bias_gelu, dict(m=8192, n=8192, k=4096), _SMALL, 1.1)
 add("gelu-fp8-8192x8192x4096", gelu_fp8, dict(m=8192, n=8192, k=4096), _SMALL,
     1.2)
 add("residual-squares-8192x4096x4096", residual_squares,
+    dict(m=8192, n=4096, k=4096), _SMALL, 1.1)
+add("bias-gradient-8192x4096x4096", bias_gradient,
     dict(m=8192, n=4096, k=4096), _SMALL, 1.1)
 add("swiglu-4096x11008x4096", gated, dict(m=4096, n=11008, k=4096), _SMALL, 1.04)
 add("swiglu-4096x11008x4096-tb", gated,

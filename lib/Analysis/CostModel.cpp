@@ -283,6 +283,32 @@ static void priceColumns(CostEstimate &cost, FactTable &facts,
   cost.launchTime += kGridBarrierMicroseconds;
 }
 
+/// What the last block of a column of tiles does when all else is done: a
+/// ticket, and reading the states of 64 rows each, of which it has so many
+/// under way, through the L2.
+static constexpr double kTicketMicroseconds = 1, kReadMicroseconds = 0.4;
+static constexpr double kStatisticRows = 64, kReadAtOnce = 16;
+
+/// The same for the columns of a contraction that are reduced in its kernel.
+static void priceStatistics(CostEstimate &cost, FactTable &facts,
+                            const RegionForm &form, const TargetInfo &target) {
+  bool hasAny = false;
+  double states = 0, rows = 1;
+  for (const RegionStage &stage : form.statistics)
+    if (const OpFacts *fact = facts.get(stage.op); fact && stage.isColumn) {
+      ArrayRef<int64_t> loops = fact->loops;
+      rows = pointCount(loops.drop_front(fact->numParallel()));
+      states += 4 * pointCount(loops.take_front(fact->numParallel()));
+      hasAny = true;
+    }
+  if (!hasAny)
+    return;
+  double parts = std::max(1.0, rows / kStatisticRows);
+  cost.memoryTime += 2 * states * parts / target.memoryBandwidth * 1e6;
+  cost.launchTime +=
+      kTicketMicroseconds + kReadMicroseconds * parts / kReadAtOnce;
+}
+
 /// What a step of a chain takes beside its work, us: a barrier of the cluster,
 /// and values that go through the L2.
 static constexpr double kStepMicroseconds = 0.8;
@@ -365,5 +391,7 @@ CostEstimate CostModel::estimate(FactTable &facts,
   if (form.kind == KernelKind::Row)
     (form.columns.empty() ? priceRows : priceColumns)(result, facts, form,
                                                       target);
+  if (form.kind == KernelKind::Contraction)
+    priceStatistics(result, facts, form, target);
   return result;
 }

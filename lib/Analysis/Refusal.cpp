@@ -167,9 +167,8 @@ std::string Refusal::remedy() const {
   case RefusalReason::SecondContraction:
     return "none in this version: one contraction a kernel";
   case RefusalReason::ReductionBesideContraction:
-    return "reduce all columns of the product, and use the result for whole "
-           "rows "
-           "only";
+    return "reduce all columns or all rows of the product, and use the result "
+           "for whole rows or columns only";
   case RefusalReason::WindowBesideReduction:
     return "none in this version: windows fuse with element-wise ops only";
   case RefusalReason::OutputShapesDiffer:

@@ -103,6 +103,9 @@ private:
   void assignLevels();
   bool checkColumns();
   bool checkStatistics();
+  /// Statistics and outputs with the dims of operand `columns` as columns;
+  /// false if that is not possible.
+  bool placeStatistics(unsigned columns);
   bool collectBoxes();
   bool checkMarch();
   template <typename Solver>

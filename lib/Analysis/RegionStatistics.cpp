@@ -1,11 +1,12 @@
-//===- RegionStatistics.cpp - reductions of a contraction's rows ----------===//
+//===- RegionStatistics.cpp - reductions beside a contraction -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The last step of analyzeRegion where reductions stand behind a contraction.
-// A block of the skeleton has all rows of a tile, and other blocks have the
-// other columns; so a reduction over all columns is a state a row and tile,
-// which the last block of a row of tiles combines. What needs the result must
-// then be one value a row, too: nobody comes back to the elements.
+// A block of the skeleton has a tile of the result, and other blocks have the
+// other tiles of its rows and of its columns; so a reduction over all columns,
+// or over all rows, is a state a row, or column, and tile, which the last block
+// of a row, or column, of tiles combines. What needs the result must then be
+// one value a row, or column, too: nobody comes back to the elements.
 //===----------------------------------------------------------------------===//
 #include "RegionBuilder.h"
 #include "fusec/Analysis/CostModel.h"
@@ -52,51 +53,69 @@ public:
         AffineMap map = hero.space.operands[operand].map;
         return usesDimIn(map, dim, dim + 1);
       };
-      int64_t size = hero.space.parallel[dim];
-      bool isColumn = uses(columns) && !uses(1 - columns);
-      bool isRow = uses(1 - columns) && !uses(columns);
-      isColumnDim.push_back(isColumn);
-      (isColumn ? n : isRow ? m : batch) *= double(size);
+      bool ofColumns = uses(columns), ofRows = uses(1 - columns);
+      sides.push_back(ofColumns == ofRows ? Batch : ofColumns ? Column : Row);
+      (isColumn(dim)           ? n
+       : sides.back() == Batch ? batch
+                               : m) *= double(hero.space.parallel[dim]);
     }
   }
-  /// Whether `expr` depends on a column.
-  bool usesColumns(AffineExpr expr) const { return uses(expr, true); }
-  bool usesColumns(AffineMap map) const {
-    return llvm::any_of(map.getResults(),
-                        [&](AffineExpr expr) { return usesColumns(expr); });
-  }
-  /// Whether `expr` depends on a row or batch.
-  bool usesRows(AffineExpr expr) const { return uses(expr, false); }
-  bool isColumn(unsigned dim) const { return isColumnDim[dim]; }
+  bool usesColumns(AffineExpr expr) const { return uses(expr, Column); }
+  bool usesRows(AffineExpr expr) const { return uses(expr, Row); }
+  bool usesBatches(AffineExpr expr) const { return uses(expr, Batch); }
+  bool usesColumns(AffineMap map) const { return uses(map, Column); }
+  bool usesRows(AffineMap map) const { return uses(map, Row); }
+  bool isColumn(unsigned dim) const { return sides[dim] == Column; }
 
   double batch = 1, m = 1, n = 1;
 
 private:
-  bool uses(AffineExpr expr, bool column) const {
-    for (auto [dim, isColumn] : llvm::enumerate(isColumnDim))
-      if (isColumn == column && usesDimIn(expr, dim, dim + 1))
+  enum Side : uint8_t { Batch, Row, Column };
+  bool uses(AffineExpr expr, Side side) const {
+    for (auto [dim, own] : llvm::enumerate(sides))
+      if (own == side && usesDimIn(expr, dim, dim + 1))
         return true;
     return false;
   }
-  SmallVector<bool> isColumnDim;
+  bool uses(AffineMap map, Side side) const {
+    return llvm::any_of(map.getResults(),
+                        [&](AffineExpr expr) { return uses(expr, side); });
+  }
+  SmallVector<Side> sides;
 };
 } // namespace
 
 /// Which operand has the loops that `stage` reduces, and no others; -1 if none
 /// has.
-static int columnsOf(const OpFacts &hero, const RegionStage &stage) {
+static int reducedBy(const OpFacts &hero, const RegionStage &stage) {
   auto parallel = stage.result.getResults();
   auto reduced = stage.loops.getResults().drop_front(parallel.size());
   for (unsigned operand : {1u, 0u}) {
     RowsAndColumns sides(hero, operand);
     auto usesColumns = [&](AffineExpr e) { return sides.usesColumns(e); };
-    auto usesRows = [&](AffineExpr e) { return sides.usesRows(e); };
+    auto usesOthers = [&](AffineExpr e) {
+      return sides.usesRows(e) || sides.usesBatches(e);
+    };
     if (llvm::any_of(reduced, usesColumns) &&
-        llvm::none_of(reduced, usesRows) &&
+        llvm::none_of(reduced, usesOthers) &&
         llvm::none_of(parallel, usesColumns))
       return int(operand);
   }
   return -1;
+}
+
+/// Whether neighbouring columns of `output` are neighbours in memory, as those
+/// of threads are.
+static bool isAlongColumns(const RegionOutput &output,
+                           const RowsAndColumns &sides,
+                           ArrayRef<int64_t> sizes) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(output.value.getType()).getShape();
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (sides.isColumn(dim) && size > 1 &&
+        strideAlong(output.index, shape, dim) == 1)
+      return true;
+  return false;
 }
 
 bool RegionBuilder::checkStatistics() {
@@ -104,27 +123,37 @@ bool RegionBuilder::checkStatistics() {
   auto refuseStatistic = [&](Operation *op) {
     return refuse({RefusalReason::ReductionBesideContraction, op});
   };
-  Operation *hero = lead->op;
   if (lead->space.operands.size() != 2 || !lead->space.operands[0].map ||
-      !lead->space.operands[1].map || !hasMainLoop(hero) ||
+      !lead->space.operands[1].map || !hasMainLoop(lead->op) ||
       llvm::any_of(spine, ShapedType::isDynamic))
     return refuseStatistic(first);
-  int columns = columnsOf(*lead, form.statistics.front());
-  size_t states = 0;
-  for (const RegionStage &stage : form.statistics) {
-    auto reduction = dyn_cast<graph::ReductionOpInterface>(stage.op);
-    if (columns < 0 || columnsOf(*lead, stage) != columns || stage.level > 1 ||
-        !reduction)
+  for (const RegionStage &stage : form.statistics)
+    if (reducedBy(*lead, stage) < 0 || stage.level > 1 ||
+        !isa<graph::ReductionOpInterface>(stage.op))
       return refuseStatistic(stage.op);
-    states += reduction.getStateTypes().size();
+  // Rows or columns of the result, whichever way it is stored. Without stored
+  // elements the first reduction is one of rows, which takes fewer shuffles.
+  int last = reducedBy(*lead, form.statistics.front());
+  return placeStatistics(unsigned(last)) ||
+         placeStatistics(unsigned(1 - last)) || refuseStatistic(first);
+}
+
+bool RegionBuilder::placeStatistics(unsigned columns) {
+  RowsAndColumns sides(*lead, columns);
+  bool hasRows = false, hasColumns = false;
+  size_t states = 0;
+  for (RegionStage &stage : form.statistics) {
+    stage.isColumn = reducedBy(*lead, stage) != int(columns);
+    (stage.isColumn ? hasColumns : hasRows) = true;
+    states +=
+        cast<graph::ReductionOpInterface>(stage.op).getStateTypes().size();
   }
-  RowsAndColumns sides(*lead, unsigned(columns));
   bool isForFewRows = sides.m <= kMostFewRows &&
                       sides.n * pointCount(form.reduced) >= kManyWeights;
   // The outermost loop's size may be left open in the text.
   if (states > kMostStates || isForFewRows || sides.m < kFewRows ||
       sides.n < kFewRows || sides.isColumn(0))
-    return refuseStatistic(first);
+    return false;
 
   for (const OpFacts *fact : facts) {
     auto placement =
@@ -132,23 +161,16 @@ bool RegionBuilder::checkStatistics() {
     if (placement == form.placements.end() || placement->second.level < 2)
       continue;
     for (AffineMap map : placement->second.reads)
-      if (!map || sides.usesColumns(map))
-        return refuseStatistic(first);
+      if (!map || (sides.usesColumns(map) && sides.usesRows(map)))
+        return false;
   }
+  ArrayRef<int64_t> sizes = ArrayRef<int64_t>(spine).take_front(numParallel);
   for (RegionOutput &output : form.outputs) {
-    output.isStatistic = !sides.usesColumns(output.index);
-    if (output.isStatistic)
-      continue;
-    // Threads have neighbouring columns, so these are to be neighbours in
-    // memory.
-    ArrayRef<int64_t> shape =
-        cast<RankedTensorType>(output.value.getType()).getShape();
-    bool isAlongColumns = false;
-    for (unsigned dim = 0; dim < numParallel; ++dim)
-      isAlongColumns |= sides.isColumn(dim) && spine[dim] > 1 &&
-                        strideAlong(output.index, shape, dim) == 1;
-    if (!isAlongColumns)
-      return refuseStatistic(first);
+    bool isRow = hasRows && !sides.usesColumns(output.index);
+    output.isColumn = !isRow && hasColumns && !sides.usesRows(output.index);
+    output.isStatistic = isRow || output.isColumn;
+    if (!output.isStatistic && !isAlongColumns(output, sides, sizes))
+      return false;
   }
   return true;
 }

@@ -120,7 +120,7 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
   fusion::FormGroupsOptions groups;
   groups.target = options.target;
   groups.horizontal = options.horizontal;
-  groups.rowStatistics = options.horizontal && !options.batchInvariant;
+  groups.productStatistics = options.horizontal && !options.batchInvariant;
   std::vector<fusion::SiblingDecision> siblings;
   if (options.horizontal) {
     fusion::MergedContractions merged =

@@ -157,11 +157,16 @@ void GroupChooser::run() {
   drain();
   pushSiblings();
   drain();
-  limits.statistics = options.rowStatistics;
+  limits.statistics = options.productStatistics;
   if (!limits.statistics)
     return;
-  pushStatistics();
-  drain();
+  // What reads a group that has joined a contraction may join it, too.
+  size_t before;
+  do {
+    before = numMerges;
+    pushStatistics();
+    drain();
+  } while (numMerges != before);
 }
 
 void GroupChooser::retry(ArrayRef<unsigned> nodes) {
@@ -285,7 +290,9 @@ std::optional<Refusal> GroupChooser::quickCheck(unsigned a, unsigned b) {
   if ((window(x) && (hero(y) || reduction(y))) ||
       (window(y) && (hero(x) || reduction(x))))
     return Refusal{RefusalReason::WindowBesideReduction, culprit(window)};
-  if (x.row && y.row && analysis::haveDifferentRows(*x.row, *y.row) &&
+  // Beside a contraction there may be reductions of rows and of columns.
+  if (x.row && y.row && !hero(x) && !hero(y) &&
+      analysis::haveDifferentRows(*x.row, *y.row) &&
       !analysis::mayCross(*x.row, *y.row))
     return Refusal{RefusalReason::ReductionAxesDiffer, y.row->op,
                    analysis::reducedAxes(*x.row),
@@ -398,6 +405,7 @@ void GroupChooser::attempt(Pair pair) {
 }
 
 void GroupChooser::mergeGroups(unsigned a, unsigned b) {
+  ++numMerges;
   unsigned merged = plan.groups.merge(a, b);
   Group &into = groups[merged], &from = groups[merged == a ? b : a];
   into.numOps += from.numOps;

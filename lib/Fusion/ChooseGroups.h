@@ -90,6 +90,7 @@ private:
   std::priority_queue<Pair> queue;
   std::vector<std::tuple<unsigned, unsigned, analysis::Refusal>> refusals;
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> lastRefusal;
+  size_t numMerges = 0;
 
   void initGroup(unsigned node);
   void push(Pair pair);

@@ -85,7 +85,7 @@ struct FormGroupsPass : fusion::impl::FormGroupsPassBase<FormGroupsPass> {
     result.maxBuffers = maxBuffers;
     result.maxLiveValues = maxLiveValues;
     result.horizontal = horizontal;
-    result.rowStatistics = rowStatistics;
+    result.productStatistics = productStatistics;
     return result;
   }
 

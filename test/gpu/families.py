@@ -4,8 +4,8 @@
     python3 families.py FOLDER
 
 writes one .mlir file per graph. The first line of each is `// kernels: A, B`:
-words that the generated CUDA text must hold, or kinds of `fusec explain`, so
-that a graph that no longer reaches its family is noticed
+a kind of `fusec explain`, and words that the generated CUDA text must hold, with
+" and " between several, so that a graph that no longer reaches its family is noticed
 (test/Tool/gpu-families.test).
 """
 import math
@@ -236,6 +236,23 @@ def product(m, n, k, type_, batch=0, lhs=False, rhs=False, before=False, after=F
     return g.out(c)
 
 
+def product_statistics(m, n, k, type_, batch=0, rhs=False):
+    """A product and a residual; squares of its rows, sums and maxima of its columns."""
+    g = Graph()
+    lead = (batch,) if batch else ()
+    first = len(lead)
+    a = g.argument(tensor(*lead, m, k, type_))
+    b = g.argument(tensor(*lead, *((n, k) if rhs else (k, n)), type_))
+    full, wide = tensor(*lead, m, n, type_), tensor(*lead, m, n, "f32")
+    p = g.op("contract", a, b, to=full, attrs=(
+        f"batch {'[0] x [0]' if batch else '[] x []'} contract [{first + 1}] x [{first + rhs}]"))
+    y = g.op("add", p, g.argument(full))
+    w = g.op("cast", y, to=wide) if type_ != "f32" else g.op("abs", y)
+    return g.out(y, g.op("reduce sum", g.op("mul", w, w), attrs=f"[{first + 1}]", to=tensor(*lead, m, "f32")),
+                 g.op("reduce sum", w, attrs=f"[{first}]", to=tensor(*lead, n, "f32")),
+                 g.op("reduce max", w, attrs=f"[{first}]", to=tensor(*lead, n, "f32")))
+
+
 def weights(m, n, k, type_, along_k=True):
     """Rows of bf16 times weights of a byte with a scale for each column."""
     g = Graph()
@@ -373,6 +390,17 @@ def families():
                              product(136, 200, 1032, "f16", batch=45, after=True))
     all_["wgmma-cluster-odd"] = ("contraction, GemmWgmmaConfig<GemmKind::BF16, 2, 256, 4, 8, 1, 2>;",
                                  product(72, 200, 1032, "bf16", batch=67, rhs=True))
+    # Rows and columns over several tiles, whose ends are ragged; more tiles than
+    # blocks, and than clusters of two; parts of k.
+    both = "struct Row { and struct Column { and "
+    all_["statistics-fma"] = (f"contraction, {both}GemmKind::F32", product_statistics(133, 131, 37, "f32"))
+    all_["statistics-mma"] = (f"contraction, {both}Config<GemmKind::BF16", product_statistics(133, 131, 37, "bf16"))
+    all_["statistics-wgmma"] = (f"contraction, {both}GemmWgmmaConfig",
+                                product_statistics(1160, 1096, 72, "f16"))
+    all_["statistics-cluster"] = (f"contraction, {both}GemmWgmmaConfig<GemmKind::BF16, 2, 256, 4, 8, 1, 2>;",
+                                  product_statistics(72, 200, 1032, "bf16", batch=67, rhs=True))
+    all_["statistics-split"] = (f"contraction, {both}GemmSplitConfig",
+                                product_statistics(130, 264, 2056, "bf16"))
     all_["wgmma-tf32"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32", product(136, 200, 152, "f32", rhs=True, tf32=True))
     all_["wgmma-tf32-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32, 2, 256, 4, 8, 1, 2>;",
                                   product(8456, 200, 136, "f32", rhs=True, after=True, tf32=True))

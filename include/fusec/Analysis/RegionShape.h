@@ -40,7 +40,8 @@
 // Contraction  spine = loops of the hero. Prologue ops are read at maps of all
 //              dims through the hero's operands, epilogue ops at parallel dims.
 //              Reductions of what the epilogue makes over the loops of one
-//              operand are `statistics`, read by nothing but [row]-shaped ops.
+//              operand are `statistics`, of rows or of columns, read by nothing
+//              but ops of one value a row or column.
 // Naive        one op that is a kernel of its own, any role.
 // Multi        independent regions side by side in one launch (`parts`).
 // Chain        regions one after the other in one launch of one cluster.
@@ -77,11 +78,11 @@ struct RegionOutput {
   mlir::AffineMap index;
   /// Stored once per parallel index: `index` uses no reduced dim.
   bool isUniform = false;
-  /// Made of column sums: stored once per reduced index, when all rows are
-  /// done; `index` uses no parallel dim.
+  /// Row: made of column sums: stored once per reduced index, when all rows are
+  /// done; `index` uses no parallel dim. Contraction: a statistic of columns.
   bool isColumn = false;
-  /// Contraction: one value a row, stored when the row is complete; `index`
-  /// uses no dim that `statistics` reduce.
+  /// Contraction: one value a row or column, stored when that is complete;
+  /// `index` uses no dim that `statistics` of its kind reduce.
   bool isStatistic = false;
 };
 
@@ -111,6 +112,9 @@ struct RegionStage {
   unsigned level = 0;
   /// Stencil only: the box of the result that a spine tile needs.
   llvm::SmallVector<TileExtent> box;
+  /// One of a contraction's `statistics` that reduces rows, so that columns are
+  /// left.
+  bool isColumn = false;
 };
 
 /// How one op is evaluated.
@@ -144,7 +148,8 @@ struct RegionForm {
   /// spine dims, and the converse.
   llvm::SmallVector<RegionStage> columns;
   /// Contraction only: reductions of epilogue values over all parallel dims of
-  /// one operand's own. Their loops are functions of parallel dims.
+  /// one operand's own. Their loops are functions of parallel dims. All that is
+  /// stored for each element is contiguous along the columns.
   llvm::SmallVector<RegionStage> statistics;
   /// How each op is evaluated; stages included, constants not.
   llvm::DenseMap<mlir::Operation *, OpPlacement> placements;

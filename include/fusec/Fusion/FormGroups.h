@@ -26,8 +26,9 @@ struct FormGroupsOptions {
   /// Also put small independent kernels side by side in one launch, and tiny
   /// ones that depend on each other one after the other.
   bool horizontal = true;
-  /// Also make reductions of a contraction's rows a part of its kernel.
-  bool rowStatistics = true;
+  /// Also make reductions of a contraction's rows and columns a part of its
+  /// kernel.
+  bool productStatistics = true;
 };
 
 /// What `fusion` becomes as a kernel; no ops and no cost if it is not legal.

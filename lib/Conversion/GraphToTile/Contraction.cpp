@@ -249,6 +249,54 @@ static bool streams(tile::KernelOp kernel) {
 }
 
 namespace {
+/// What blocks keep for statistics: the states of rows, those of columns, and
+/// then counters for each of both that there is.
+struct StatisticBuffers {
+  SmallVector<Type> rows, columns;
+
+  explicit StatisticBuffers(const analysis::RegionForm &form)
+      : rows(HoleBuilder::stateTypes(form, /*areColumns=*/false)),
+        columns(HoleBuilder::stateTypes(form, /*areColumns=*/true)) {}
+
+  size_t numStates() const { return rows.size() + columns.size(); }
+  size_t axes() const { return !rows.empty() + !columns.empty(); }
+
+  /// Their elements follow from the configuration.
+  SmallVector<KernelBuilder::Scratch> scratch(Type counter) const {
+    SmallVector<KernelBuilder::Scratch> all;
+    for (Type type : llvm::concat<const Type>(rows, columns))
+      all.push_back({type, 0});
+    all.append(axes(), {counter, 0});
+    return all;
+  }
+  SmallVector<int64_t> elements(const GemmConfig &config, int64_t m, int64_t n,
+                                int64_t batch) const {
+    SmallVector<int64_t> counts;
+    counts.append(rows.size(), batch * m * config.rowParts(n));
+    counts.append(columns.size(), batch * n * config.columnParts(m));
+    if (!rows.empty())
+      counts.push_back(config.rowCounters(m, batch));
+    if (!columns.empty())
+      counts.push_back(config.columnCounters(n, batch));
+    return counts;
+  }
+  SmallVector<Value> states(KernelBuilder &kb) const {
+    return buffers(kb, 0, numStates());
+  }
+  SmallVector<Value> counters(KernelBuilder &kb) const {
+    return buffers(kb, numStates(), axes());
+  }
+
+private:
+  static SmallVector<Value> buffers(KernelBuilder &kb, size_t first,
+                                    size_t count) {
+    SmallVector<Value> all;
+    for (size_t i = first; i < first + count; ++i)
+      all.push_back(kb.scratch(i));
+    return all;
+  }
+};
+
 /// Builds the contraction and its holes for kinds of products.
 struct ContractionBuilder {
   KernelBuilder &kb;
@@ -265,22 +313,17 @@ struct ContractionBuilder {
 
   tile::ContractOp build(GemmKind kind) {
     Type element = elementType(kind, kb.builder.getContext());
-    SmallVector<Value> states;
-    size_t count = HoleBuilder::stateTypes(kb.form).size();
-    for (size_t i = 0; i < count; ++i)
-      states.push_back(kb.scratch(i));
-    Value counters = count ? kb.scratch(count) : Value();
+    StatisticBuffers statistics(kb.form);
     auto op = tile::ContractOp::create(
-        kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(), states,
-        counters, element, ArrayRef<int64_t>{}, /*lhsVector=*/1,
-        /*lhsOuter=*/false,
-        /*rhsVector=*/1, /*rhsOuter=*/false,
-        /*lhsMatrix=*/nullptr, /*rhsMatrix=*/nullptr);
+        kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(),
+        statistics.states(kb), statistics.counters(kb), statistics.rows.size(),
+        element, ArrayRef<int64_t>{}, /*lhsVector=*/1, /*lhsOuter=*/false,
+        /*rhsVector=*/1, /*rhsOuter=*/false, /*lhsMatrix=*/nullptr,
+        /*rhsMatrix=*/nullptr, kStatisticRegions * statistics.axes());
     HoleBuilder holes(kb, shape, element, m, n);
     holes.buildOperand(op, /*isLhs=*/true, hasFewRows);
     holes.buildOperand(op, /*isLhs=*/false);
-    if (count)
-      holes.buildStatistics(op);
+    holes.buildStatistics(op);
     if (isFloat8(kind) && supplyOf(op) == GemmSupply::Computed)
       return op;
     config = chooseConfig(
@@ -351,14 +394,10 @@ buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
     return kb.fusion.emitOpError() << "has " << rows << " x " << columns
                                    << " results: expected multiples of "
                                    << rowUnit << " and " << columnUnit;
-  // How many elements they have follows from the configuration.
-  SmallVector<KernelBuilder::Scratch> scratch;
-  for (Type type : HoleBuilder::stateTypes(kb.form))
-    scratch.push_back({type, 0});
-  if (!scratch.empty())
-    scratch.push_back({kb.builder.getI32Type(), 0});
-  kb.begin(/*threads=*/32, {1, 1, 1}, extents, scratch,
-           /*kept=*/scratch.empty() ? 0 : 1);
+  StatisticBuffers statistics(kb.form);
+  kb.begin(/*threads=*/32, {1, 1, 1}, extents,
+           statistics.scratch(kb.builder.getI32Type()),
+           /*kept=*/statistics.axes());
   Value m = kb.mulIndex(kb.extent(0), rowUnit);
   Value n = hasOpenColumns ? kb.mulIndex(kb.extent(2), columnUnit)
                            : kb.index(shape.extent(shape.n));
@@ -375,12 +414,8 @@ buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
     return kb.fusion.emitOpError()
            << "has " << rows << " rows: expected at most " << config.boxRows;
   op.setConfig(config.toNumbers());
-  if (!scratch.empty()) {
-    SmallVector<int64_t> counts(scratch.size() - 1,
-                                rows * batches * config.rowParts(columns));
-    counts.push_back(config.rowCounters(rows, batches));
-    kb.kernel.setScratch(counts);
-  }
+  if (statistics.axes())
+    kb.kernel.setScratch(statistics.elements(config, rows, columns, batches));
   kb.kernel.setThreads(config.threads());
   kb.kernel.setGrid({config.grid(rows, columns, batches,
                                  cuda::GemmDevice::of(kb.options.target)),
@@ -394,8 +429,8 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   std::optional<ContractionShape> pattern = contractionShape(facts, kb.pattern);
   auto withoutSkeleton = [&]() -> FailureOr<tile::KernelOp> {
     if (!kb.form.statistics.empty())
-      return kb.fusion.emitOpError("reduces rows of a product that the "
-                                   "skeleton does not make");
+      return kb.fusion.emitOpError("reduces rows or columns of a product that "
+                                   "the skeleton does not make");
     return schedulePointwise(kb);
   };
   if (!pattern)

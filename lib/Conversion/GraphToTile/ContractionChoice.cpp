@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ContractionChoice.h"
+#include "ContractionHoles.h"
 #include "KernelBuilder.h"
 #include "fusec/Dialect/Graph/IR/Float8Products.h"
 #include "llvm/ADT/STLExtras.h"
@@ -37,14 +38,28 @@ GemmConfig graph_to_tile::modelConfig(const KernelBuilder &kb,
   return rank(kb, shape, kind, supply, few).front().config;
 }
 
+/// Bytes of the states that the region keeps for a column.
+static int64_t columnBytes(const analysis::RegionForm &form) {
+  int64_t widest = 0, count = 0;
+  for (Type type : HoleBuilder::stateTypes(form, /*areColumns=*/true)) {
+    widest = std::max<int64_t>(
+        widest, llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
+    ++count;
+  }
+  return widest * count;
+}
+
 /// The model's best, those that differ from the very best in what the model
 /// does not see, and then further ones.
 static std::vector<GemmRanked> candidatesOf(std::vector<GemmRanked> ranked,
                                             const KernelBuilder &kb,
                                             const ContractionShape &shape) {
   std::vector<GemmRanked> result;
+  int64_t stateBytes = columnBytes(kb.form);
+  cuda::GemmDevice device = cuda::GemmDevice::of(kb.options.target);
   auto add = [&](const GemmConfig &config, double microseconds) {
-    bool fits = config.tiles(shape.extent(shape.m), shape.extent(shape.n),
+    bool fits = config.holdsColumns(stateBytes, device) &&
+                config.tiles(shape.extent(shape.m), shape.extent(shape.n),
                              shape.extent(shape.batch)) <= kMaxBlocks;
     bool isNew = llvm::none_of(result, [&](const GemmRanked &other) {
       return other.config.name() == config.name();
@@ -56,8 +71,7 @@ static std::vector<GemmRanked> candidatesOf(std::vector<GemmRanked> ranked,
   for (const GemmRanked &one :
        llvm::ArrayRef(ranked).take_front(kMostTiles / 2))
     add(one.config, one.microseconds);
-  for (const GemmConfig &variant :
-       cuda::variantsOf(best.config, cuda::GemmDevice::of(kb.options.target)))
+  for (const GemmConfig &variant : cuda::variantsOf(best.config, device))
     add(variant, best.microseconds);
   for (const GemmRanked &one : llvm::ArrayRef(ranked).take_front(kMostTiles))
     add(one.config, one.microseconds);
@@ -79,9 +93,13 @@ GemmConfig graph_to_tile::chooseConfig(const KernelBuilder &kb,
                                        const ContractionShape &shape,
                                        const ContractionProblem &problem) {
   // The warps of the loop for few rows have parts of k, not rows.
-  bool hasRows = !kb.form.statistics.empty();
+  bool reduces = !kb.form.statistics.empty();
   std::vector<GemmRanked> ranked = rank(kb, shape, problem.kind, problem.supply,
-                                        hasRows ? nullptr : &problem.orders);
+                                        reduces ? nullptr : &problem.orders);
+  llvm::erase_if(ranked, [&](const GemmRanked &one) {
+    return !one.config.holdsColumns(columnBytes(kb.form),
+                                    cuda::GemmDevice::of(kb.options.target));
+  });
   if (!kb.options.chooser)
     return ranked.front().config;
   if (problem.mustStream) {

@@ -10,6 +10,7 @@
 #define FUSEC_LIB_CONVERSION_GRAPHTOTILE_CONTRACTIONHOLES_H
 
 #include "ContractionShape.h"
+#include "fusec/Dialect/Common/StatisticHoles.h"
 
 namespace fusec::graph_to_tile {
 
@@ -25,11 +26,12 @@ public:
   void buildOperand(tile::ContractOp op, bool isLhs, bool alongK = false);
   /// `columns` of a row at once: 8 or 4.
   void buildEpilogue(tile::ContractOp op, int64_t columns);
-  /// The holes that deal with states of rows (ContractionStatistics.cpp).
+  /// The holes that deal with states of rows and columns
+  /// (ContractionStatistics.cpp).
   void buildStatistics(tile::ContractOp op);
-  /// State values of the region's statistics.
+  /// State values of the region's statistics of columns, or of rows.
   static llvm::SmallVector<mlir::Type>
-  stateTypes(const analysis::RegionForm &form);
+  stateTypes(const analysis::RegionForm &form, bool areColumns);
 
   /// How B's hole reads in pieces of `span` elements along k.
   struct Stream {
@@ -71,8 +73,10 @@ private:
   llvm::SmallVector<mlir::Value> spineIndex(
       RegionEmitter &emitter,
       llvm::ArrayRef<std::pair<llvm::ArrayRef<unsigned>, mlir::Value>> linear);
-  /// The states of the columns that an epilogue has at `spine`, where `mask`
-  /// holds; one element each.
+  /// The hole that stores what is one value a row or column.
+  void buildFinish(mlir::Region &hole, bool areColumns);
+  /// The states of what an epilogue has at `spine`: of rows, joined where
+  /// `mask` holds, one element each, then of columns.
   llvm::SmallVector<mlir::Value> liftStatistics(RegionEmitter &emitter,
                                                 mlir::ValueRange spine,
                                                 mlir::Value mask);

@@ -211,10 +211,12 @@ graph_to_tile::contractionShape(analysis::FactTable &facts,
     sortByStride(*loops, output);
   bool isTurned;
   if (!form.statistics.empty()) {
-    // Columns are what is reduced.
-    isTurned = llvm::any_of(shape.m, [&](unsigned loop) {
-      return reducesLoop(form.statistics.front(), shape, loop);
-    });
+    // Columns are what the states of rows are made of.
+    const analysis::RegionStage &first = form.statistics.front();
+    isTurned =
+        llvm::any_of(first.isColumn ? shape.n : shape.m, [&](unsigned loop) {
+          return reducesLoop(first, shape, loop);
+        });
   } else {
     std::optional<unsigned> inner = contiguousLoop(shape, *output);
     isTurned = inner && llvm::is_contained(shape.m, *inner);

@@ -64,7 +64,8 @@ private:
   LogicalResult lowerFor(scf::ForOp loop);
   LogicalResult lowerIf(scf::IfOp op);
   LogicalResult lowerContract(tile::ContractOp op);
-  /// `yieldsElements`: an array of what the hole yields, instead of scalars.
+  /// What the hole yields are scalars, where it has one element, unless
+  /// `yieldsElements`, and arrays.
   LogicalResult lowerHole(Region &from, Region &to, bool yieldsElements);
   void lowerStore(tile::StoreOp store);
   void lowerShift(tile::ShiftOp shift);
@@ -410,19 +411,22 @@ LogicalResult KernelLowering::lowerHole(Region &from, Region &to,
   if (failed(lowerBlock(from.front())))
     return failure();
   Operation *end = from.front().getTerminator();
+  auto registersOf = [](Value value) {
+    return isTile(value) ? tile::getLayout(value.getType()).getRegisterCount()
+                         : 1;
+  };
   SmallVector<Value> results;
-  if (yieldsElements) {
-    Value tile = end->getOperand(0);
-    code.materialize(tile);
-    results.push_back(
-        code.repeats.contains(tile)
-            ? spread(tile, tile::getLayout(tile.getType()).getRegisterCount())
-            : code.arrays.lookup(tile));
-  } else {
+  for (Value value : end->getOperands()) {
+    if (yieldsElements || registersOf(value) > 1) {
+      code.materialize(value);
+      results.push_back(code.repeats.contains(value)
+                            ? spread(value, registersOf(value))
+                            : code.arrays.lookup(value));
+      continue;
+    }
     code.forEachRegister(end->getLoc(), 1, [&](Value reg) {
-      for (Value value : end->getOperands())
-        results.push_back(isTile(value) ? code.element(value, reg)
-                                        : code.scalars.lookup(value));
+      results.push_back(isTile(value) ? code.element(value, reg)
+                                      : code.scalars.lookup(value));
     });
   }
   simt::YieldOp::create(code.builder, end->getLoc(), results);
@@ -434,20 +438,20 @@ LogicalResult KernelLowering::lowerContract(tile::ContractOp op) {
   auto base = [&](Value buffer) {
     return buffer ? code.scalars.lookup(buffer) : Value();
   };
-  SmallVector<Value> states =
-      llvm::map_to_vector(op.getStates(), [&](Value v) { return base(v); });
+  auto states = llvm::map_to_vector(op.getStates(), base);
+  auto counters = llvm::map_to_vector(op.getCounters(), base);
   auto lowered = simt::ContractOp::create(
       code.builder, op.getLoc(), code.scalars.lookup(op.getBatch()),
       code.scalars.lookup(op.getM()), code.scalars.lookup(op.getN()),
       code.scalars.lookup(op.getK()), base(op.getLhsBase()),
-      base(op.getRhsBase()), states, base(op.getCounters()),
+      base(op.getRhsBase()), states, counters, op.getRowStates(),
       op.getElementType(), op.getConfig(), op.getLhsVector(), op.getLhsOuter(),
       op.getRhsVector(), op.getRhsOuter(), op.getLhsMatrixAttr(),
-      op.getRhsMatrixAttr());
+      op.getRhsMatrixAttr(), op.getStatistics().size());
   for (auto [from, to] : llvm::zip(op->getRegions(), lowered->getRegions())) {
     bool isElements = (&from == &op.getLhs() && !op.getLhsBase()) ||
                       (&from == &op.getRhs() && !op.getRhsBase());
-    if (!from.empty() && failed(lowerHole(from, to, isElements)))
+    if (failed(lowerHole(from, to, isElements)))
       return failure();
   }
   return success();

@@ -11,7 +11,7 @@
 #include "HolePairs.h"
 #include "HoleSplit.h"
 #include "HoleStream.h"
-#include "RowHoles.h"
+#include "StatisticHoles.h"
 #include "fusec/Dialect/Common/ConstantOf.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,7 +53,7 @@ private:
                             int64_t vector);
   LogicalResult writeEpilogue(Block &hole);
   LogicalResult writePrefetch(Block &hole);
-  LogicalResult writeRows();
+  LogicalResult writeAxes();
   /// Writes ops of the hole that are, or are not, in the late part.
   LogicalResult writePart(Emitter &emitter, Block &hole, const HoleSplit &split,
                           bool late);
@@ -106,7 +106,8 @@ void HoleWriter::collectMembers() {
     add(op.getRhsBase());
   for (Value buffer : op.getStates())
     add(buffer);
-  add(op.getCounters());
+  for (Value buffer : op.getCounters())
+    add(buffer);
   op->walk([&](Operation *inner) {
     Region *hole = inner->getParentRegion();
     if (inner == op || (lhsBoxes && hole == &op.getLhs()) ||
@@ -390,13 +391,18 @@ bool Address::add(Value value) {
 
 /// Whether the epilogue hole does nothing beside stores that a condition can
 /// stand before, and reads nothing that may be the place of another result.
-static bool canMask(Block &hole) {
+/// Such reads go to `reads`, where that is given: a condition can stand before
+/// them, too.
+static bool canMask(Block &hole, DenseSet<Operation *> *reads) {
   auto result = hole.walk([&](Operation *op) {
     if (auto load = dyn_cast<simt::LoadOp>(op)) {
       Address address(hole);
       if (!address.add(load.getOffset()) ||
-          (address.dependsOn(1) && address.dependsOn(2)))
-        return WalkResult::interrupt();
+          (address.dependsOn(1) && address.dependsOn(2))) {
+        if (!reads)
+          return WalkResult::interrupt();
+        reads->insert(op);
+      }
       return WalkResult::advance();
     }
     if (isa<simt::StoreOp, memref::AllocaOp, memref::LoadOp, memref::StoreOp,
@@ -422,7 +428,11 @@ static int64_t bytesRead(Block &hole, int64_t columns) {
 }
 
 LogicalResult HoleWriter::writeEpilogue(Block &hole) {
-  bool masks = config.loop == GemmLoop::Warpgroup && canMask(hole);
+  SmallVector<StatisticHoles, 2> axes = statisticHolesOf(op);
+  bool hasColumns = !axes.empty() && axes.back().areColumns;
+  DenseSet<Operation *> reads;
+  bool masks = config.loop == GemmLoop::Warpgroup &&
+               canMask(hole, hasColumns ? &reads : nullptr);
   int64_t columns =
       cast<MemRefType>(hole.getArgument(3).getType()).getNumElements();
   if (config.loop == GemmLoop::Warpgroup)
@@ -431,22 +441,22 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
        << ";\n"
        << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
        << ";\n";
-  bool hasRows = !op.getStates().empty();
-  os << "  FUSEC_METHOD " << (hasRows ? "Row" : "void")
+  os << "  FUSEC_METHOD " << statisticResult(axes)
      << " epilogue(i32 b, i32 m, i32 n, const "
      << (isInteger(config.kind) ? "i32" : "f32") << " (&acc)[" << columns
-     << "], i32 valid) const {\n";
+     << "], i32 valid" << statisticParameter(axes, columns) << ") const {\n";
   Emitter emitter = function();
   static const char *const kNames[] = {"b", "m", "n"};
   for (unsigned i = 0; i < 3; ++i)
     bind(emitter, hole.getArgument(i), kNames[i]);
   emitter.setText(hole.getArgument(3), "acc");
-  if (masks)
+  if (masks) {
     emitter.storeCondition = "valid > 0";
+    emitter.conditionalLoads = std::move(reads);
+  }
   if (failed(emitter.emitBlock(hole)))
     return failure();
-  if (hasRows)
-    writeRowYield(emitter, hole);
+  writeStatistics(emitter, axes, columns);
   os << "  }\n";
   return success();
 }
@@ -493,14 +503,15 @@ LogicalResult HoleWriter::writePrefetch(Block &hole) {
   return success();
 }
 
-LogicalResult HoleWriter::writeRows() {
-  if (op.getStates().empty())
-    return success();
-  return writeRowHoles(
-      op, os, [&] { return function(); },
-      [&](Emitter &emitter, Value value, const char *name) {
-        bind(emitter, value, name);
-      });
+LogicalResult HoleWriter::writeAxes() {
+  for (const StatisticHoles &axis : statisticHolesOf(op))
+    if (failed(writeStatisticHoles(
+            axis, os, [&] { return function(); },
+            [&](Emitter &emitter, Value value, const char *name) {
+              bind(emitter, value, name);
+            })))
+      return failure();
+  return success();
 }
 
 LogicalResult HoleWriter::write() {
@@ -518,7 +529,7 @@ LogicalResult HoleWriter::write() {
                           op.getLhsOuter())) ||
       failed(writeOperand('B', op.getRhs(), op.getRhsBase(), op.getRhsVector(),
                           op.getRhsOuter())) ||
-      failed(writeRows()) || failed(writeEpilogue(op.getEpilogue().front())) ||
+      failed(writeAxes()) || failed(writeEpilogue(op.getEpilogue().front())) ||
       (config.loop == GemmLoop::Warpgroup &&
        failed(writePrefetch(op.getEpilogue().front()))))
     return failure();

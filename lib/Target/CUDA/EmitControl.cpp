@@ -204,6 +204,14 @@ static LogicalResult emitLoad(Emitter &e, simt::LoadOp load) {
              << (load.getMask() ? e.use(load.getMask()) : "true") << ");\n";
     return success();
   }
+  if (e.conditionalLoads.contains(load)) {
+    e.line() << "ldm" << vector << "(" << regs << ", " << reg << ", " << buffer
+             << ", " << off << ", "
+             << (load.getMask() ? e.use(load.getMask()) + " && " : "")
+             << e.storeCondition << ", "
+             << (load.getMask() ? e.use(load.getOther()) : "{}") << ");\n";
+    return success();
+  }
   if (!load.getMask()) {
     e.line() << (shared ? "lds" : "ld") << vector << "(" << regs << ", " << reg
              << ", " << buffer << ", " << off << ");\n";

@@ -11,6 +11,7 @@
 #include "fusec/Runtime/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -74,6 +75,8 @@ public:
   std::array<std::string, 3> blockIds = {"cta_x()", "cta_y()", "cta_z()"};
   /// If set, stores to global memory happen where it holds, without branches.
   std::string storeCondition;
+  /// Loads that happen only where it holds, too.
+  llvm::DenseSet<mlir::Operation *> conditionalLoads;
   /// If set, shared arrays lie in the arena of that name; `arenaBytes` is what
   /// they take of it.
   std::string arena;

@@ -3,8 +3,8 @@
 //
 // Seeded element-wise graphs behind a matrix product: row and column vectors,
 // scalars, tensors of full size, values used again, casts, selections, one or
-// two outputs, and reductions of their rows. Each must be one kernel; some are
-// computed as well.
+// two outputs, and reductions of their rows and columns. Each must be one
+// kernel; some are computed as well.
 //===----------------------------------------------------------------------===//
 #include "Differential.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -57,13 +57,14 @@ private:
     return name == from.name ? other(from) : name;
   }
   Node step(const Node &from);
-  /// A reduction of the rows of `from`, and at times what follows from it.
-  Node reduction(const Node &from);
+  /// A reduction of the rows or columns of `from`, and at times what follows
+  /// from it, of type `type`.
+  std::string reduction(const Node &from, std::string &type);
 
   std::mt19937 random;
   int64_t m, n, k;
   bool isSingle;
-  /// Reductions of rows are outputs, too.
+  /// Reductions of rows and columns are outputs, too.
   bool reduces;
   unsigned count = 0;
   std::string arguments, body;
@@ -138,19 +139,20 @@ DagWriter::Node DagWriter::step(const Node &from) {
   return {name, from.element};
 }
 
-DagWriter::Node DagWriter::reduction(const Node &from) {
-  std::string row = formatv("tensor<{0}x{1}>", m, from.element);
+std::string DagWriter::reduction(const Node &from, std::string &type) {
+  bool ofRows = draw(2);
+  type = formatv("tensor<{0}x{1}>", ofRows ? m : n, from.element);
   std::string name = fresh();
-  line(formatv("{0} = graph.reduce {1} {2} [1] : {3} -> {4}", name,
-               pick({"max", "min", "sum"}), from.name, full(from.element),
-               row));
+  line(formatv("{0} = graph.reduce {1} {2} [{5}] : {3} -> {4}", name,
+               pick({"max", "min", "sum"}), from.name, full(from.element), type,
+               ofRows ? 1 : 0));
   if (draw(2)) {
     std::string next = fresh();
     line(formatv("{0} = graph.{1} {2} : {3}", next,
-                 pick({"abs", "neg", "logistic"}), name, row));
+                 pick({"abs", "neg", "logistic"}), name, type));
     name = next;
   }
-  return {name, from.element};
+  return name;
 }
 
 std::string DagWriter::write() {
@@ -178,8 +180,9 @@ std::string DagWriter::write() {
   for (const Node &output : outputs)
     result(output.name, full(output.element));
   for (unsigned i = 0; reduces && i <= draw(2); ++i) {
-    Node row = reduction(outputs[draw(outputs.size())]);
-    result(row.name, formatv("tensor<{0}x{1}>", m, row.element));
+    std::string type;
+    std::string name = reduction(outputs[draw(outputs.size())], type);
+    result(name, type);
   }
   return formatv("func.func @f(%a: {0}, %b: {1}{2}) -> ({3}) {{\n{4}  return "
                  "{5} : {3}\n}\n",
@@ -204,7 +207,7 @@ TEST(EpilogueDag, IsOneKernel) {
   }
 }
 
-TEST(EpilogueDag, ReducesRowsInOneKernel) {
+TEST(EpilogueDag, ReducesInOneKernel) {
   for (unsigned seed = 2000; seed < 2100; ++seed) {
     std::string text =
         DagWriter(seed, 2048, 1536, 512, /*isSingle=*/false, /*reduces=*/true)

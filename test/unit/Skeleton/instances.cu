@@ -7,6 +7,7 @@
 // The build passes the prelude and the headers by -include.
 //===----------------------------------------------------------------------===//
 #include "conv_holes.cuh"
+#include "statistic_holes.cuh"
 #include "test_holes.cuh"
 
 #define INSTANCE(name, blocks, config, T, accessA, orderA, vectorA, accessB,   \
@@ -18,7 +19,7 @@
     using A = TestOperand<T, accessA, orderA, vectorA>;                        \
     using B = TestOperand<T, accessB, orderB, vectorB>;                        \
     TestHoles<T, A, B> holes{                                                  \
-        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};         \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};       \
     gemm<config>(holes, m, n, k, batch);                                       \
   }
 
@@ -59,8 +60,7 @@ INSTANCE(fma_small_nk, 4, FmaSmall, f32, Async, AlongK, 4, Async, AlongK, 4)
    TestStrides sa, TestStrides sb) {                                           \
     using A = TestOperand<i8, accessA, orderA, vectorA>;                       \
     using B = TestOperand<i8, accessB, orderB, vectorB>;                       \
-    TestSums<A, B> holes{                                                      \
-        {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
+    TestSums<A, B> holes{{{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};         \
     gemm<config>(holes, m, n, k, batch);                                       \
   }
 
@@ -73,6 +73,10 @@ SUMS(bytes_small, 4, BytesSmall, Async, AlongK, 16, Async, AlongK, 16)
 SUMS(bytes_turned, 1, BytesGather, Async, AlongK, 16, Computed, AlongOuter, 16)
 SUMS(bytes_gather, 2, BytesGatherSmall, Computed, AlongK, 1, Computed,
      AlongOuter, 1)
+
+STATISTICS(square_statistics, 2, Square, bf16, 8, AlongOuter)
+STATISTICS(flat_statistics, 6, Flat, bf16, 8, AlongOuter)
+STATISTICS(fma_statistics, 4, FmaSmall, f32, 4, AlongK)
 
 #ifdef FUSEC_SM90
 using GroupBytes = GemmWgmmaConfig<GemmKind::I8, 2, 256, 4, 8, 1, 2>;
@@ -107,4 +111,9 @@ TEST_KERNEL_SM90(group_square, GroupSquare, bf16, Async, AlongK, 8, Tensor,
                  AlongK, 8)
 TEST_KERNEL_SM90(group_flat, GroupFlat, bf16, Async, AlongOuter, 8, Async,
                  AlongOuter, 8)
+STATISTICS_SM90(group_wide_statistics, GroupWide, f16, 8, Tensor, AlongK)
+STATISTICS_SM90(group_square_statistics, GroupSquare, bf16, 8, Async,
+                AlongOuter)
+STATISTICS_SM90(group_split_statistics, GroupSplitWide, f16, 8, Tensor, AlongK)
+STATISTICS_SM90(group_parts_statistics, GroupParts, f8e4m3, 16, Tensor, AlongK)
 #endif

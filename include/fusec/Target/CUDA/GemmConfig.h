@@ -160,9 +160,15 @@ struct GemmConfig {
   int64_t grid(int64_t m, int64_t n, int64_t batch,
                const GemmDevice &device) const;
   /// Parts of the columns whose states of rows are kept apart, and counters of
-  /// warps that have the same rows in several tiles (gemm_rows.cuh).
+  /// warps that have the same rows in several tiles (gemm_statistics.cuh).
   int64_t rowParts(int64_t n) const;
   int64_t rowCounters(int64_t m, int64_t batch) const;
+  /// The same for parts of the rows whose states of columns are kept.
+  int64_t columnParts(int64_t m) const;
+  int64_t columnCounters(int64_t n, int64_t batch) const;
+  /// Whether shared memory and registers have room for states of columns of
+  /// `stateBytes`, 0 for none.
+  bool holdsColumns(int64_t stateBytes, const GemmDevice &device) const;
   /// The device type, "GemmConfig<GemmKind::F16, 128, 128, 64, 2, 2, 3, 8, 1>".
   std::string deviceType() const;
   /// The device function to call.

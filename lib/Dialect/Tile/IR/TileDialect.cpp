@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Common/KernelAssembly.h"
+#include "fusec/Dialect/Common/StatisticHoles.h"
 #include "fusec/Dialect/Tile/IR/Shift.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/Builders.h"
@@ -9,6 +10,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace fusec;
 using namespace fusec::tile;
 
 #include "fusec/Dialect/Tile/IR/TileDialect.cpp.inc"
@@ -248,26 +250,34 @@ static LogicalResult verifyHole(ContractOp op, Region &hole, unsigned arguments,
 
 /// Checks that every hole that deals with states has all of them.
 static LogicalResult verifyStates(ContractOp op) {
-  unsigned count = op.getStates().size();
-  if (bool(op.getCounters()) != (count > 0) ||
-      op.getEpilogue().front().getTerminator()->getNumOperands() != count)
-    return op.emitOpError() << "expected counters and an epilogue that yields "
-                            << count << " states";
+  size_t count = op.getStates().size();
+  if (op.getEpilogue().front().getTerminator()->getNumOperands() != count)
+    return op.emitOpError()
+           << "expected an epilogue that yields " << count << " states";
+  int64_t rows = op.getRowStates();
+  if (rows < 0 || size_t(rows) > count)
+    return op.emitOpError()
+           << "has " << count << " states, " << rows << " of them of rows";
+  size_t axes = (rows > 0) + (size_t(rows) < count);
+  if (op.getCounters().size() != axes ||
+      op.getStatistics().size() != axes * kStatisticRegions)
+    return op.emitOpError() << "expected counters and " << kStatisticRegions
+                            << " holes for each of " << axes << " axes";
   struct Hole {
     Region &region;
-    unsigned arguments, results;
+    size_t arguments, results;
   };
-  for (Hole hole : {Hole{op.getNone(), 0, count},
-                    {op.getJoin(), 2 * count, count},
-                    {op.getFinish(), 2 + count, 0}}) {
-    if (!count && hole.region.empty())
-      continue;
-    if (!count || !hole.region.hasOneBlock() ||
-        hole.region.getNumArguments() != hole.arguments ||
-        hole.region.front().getTerminator()->getNumOperands() != hole.results)
-      return op.emitOpError()
-             << "expected a hole of " << hole.arguments << " arguments and "
-             << hole.results << " results for " << count << " states";
+  for (const StatisticHoles &axis : statisticHolesOf(op)) {
+    size_t own = axis.states.size();
+    for (Hole hole : {Hole{*axis.none, 0, own},
+                      {*axis.join, 2 * own, own},
+                      {*axis.finish, 2 + own, 0}})
+      if (hole.region.getNumArguments() != hole.arguments ||
+          hole.region.front().getTerminator()->getNumOperands() != hole.results)
+        return op.emitOpError()
+               << "expected a hole of " << hole.arguments << " arguments and "
+               << hole.results << " results for " << own << " states of "
+               << (axis.areColumns ? "columns" : "rows");
   }
   return success();
 }

@@ -299,6 +299,27 @@ int64_t GemmConfig::rowCounters(int64_t m, int64_t batch) const {
   return llvm::divideCeil(m, tileM) * batch * (threads() / 32);
 }
 
+int64_t GemmConfig::columnParts(int64_t m) const {
+  // Each warpgroup has 64 rows.
+  return llvm::divideCeil(m, loop == GemmLoop::Warpgroup ? 64 : tileM);
+}
+
+int64_t GemmConfig::columnCounters(int64_t n, int64_t batch) const {
+  return llvm::divideCeil(n, 32) * batch;
+}
+
+bool GemmConfig::holdsColumns(int64_t stateBytes,
+                              const GemmDevice &device) const {
+  // Other loops use the ring; barriers take less than 256 bytes. The
+  // accumulators of warpgroups apart leave no registers for them.
+  if (loop != GemmLoop::Warpgroup || stateBytes == 0)
+    return true;
+  int64_t columns = ranks > 1 ? 32 : tileN;
+  int64_t bytes = sharedBytes() + warpsM * columns * stateBytes + 256;
+  return !halfStages && bytes <= device.sharedPerBlock &&
+         minBlocks * (bytes + 1024) <= device.sharedPerSM;
+}
+
 llvm::StringRef fusec::cuda::name(GemmKind kind) {
   static constexpr llvm::StringRef names[] = {
       "F16",  "BF16", "TF32", "F32",      "I8",       "I8U8",

@@ -261,8 +261,9 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
       gemmApartRelease<Config>(empty, lastA, lastB);
     }
     i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
-    gemmHandOver<Config>(holes, upper, tile, row, work.m, work.n);
-    gemmHandOver<Config>(holes, lower, tile, row + 64, work.m, work.n);
+    GemmColumn<Holes> none[kSums / 16];
+    gemmHandOver<Config>(holes, upper, tile, row, work.m, work.n, none);
+    gemmHandOver<Config>(holes, lower, tile, row + 64, work.m, work.n, none);
     later.put(tile);
   }
   later.count(holes, work.m, work.n);
@@ -278,6 +279,8 @@ FUSEC_DEVICE void gemmApart(const Holes &holes, const MapA &mapA,
                     Holes::kAccessB == GemmAccess::Tensor &&
                     Holes::BoxA::kRows == 0,
                 "whole boxes");
+  static_assert(!GemmColumnOf<Holes>::kExists,
+                "accumulators leave no registers for states of columns");
   FUSEC_SHARED_DYN(Element, ring);
   FUSEC_MBARRIERS(full, Slots::kTotal);
   FUSEC_MBARRIERS(empty, Slots::kTotal);

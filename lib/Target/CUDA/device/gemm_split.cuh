@@ -126,10 +126,14 @@ FUSEC_DEVICE void gemmCombine(const Holes &holes, const Sum (&acc)[R],
     here.n0 += piece % kChunks * 32;
     here.m0 += (piece / kChunks - group) * 64;
     i32 row = here.m0 + warp() % 4 * 16 + (lane() >> 2);
-    gemmHandOver<Config>(holes, parts[0], here, row, work.m, work.n);
-    // Pieces are parts of a row; what this waits for holds up nobody else.
+    GemmColumn<Holes> column[1];
+    gemmHandOver<Config>(holes, parts[0], here, row, work.m, work.n, column);
+    gemmMeetColumns<Config>(holes, column, here, work.m, work.n);
+    // Pieces are parts of a row and of columns; what this waits for holds up
+    // nobody else.
     gemmCountRows<Config, 32>(holes, here.batch, here.m0 + warp() % 4 * 16,
                               work.m, work.n);
+    gemmCountColumns<64, 32, 4>(holes, here, warp() % 4, work.m, work.n);
   }
   cluster_wait();
 }

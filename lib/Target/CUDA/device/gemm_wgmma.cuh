@@ -152,8 +152,8 @@ struct GemmWork {
   FUSEC_METHOD i32 total() const {
     return first() < tiles ? ((tiles - 1 - first()) / stride() + 1) * steps : 0;
   }
-  /// The step after whose products rows of the tile before are counted: their
-  /// stores have had the time to arrive.
+  /// The step after whose products the tile before is counted: its stores have
+  /// had the time to arrive.
   FUSEC_METHOD i32 countAt() const { return steps > 3 ? 3 : steps - 1; }
   FUSEC_METHOD i32 stride() const { return ncta_x() / Config::kCluster; }
   FUSEC_METHOD GemmTile tile(i32 number) const {
@@ -387,24 +387,37 @@ FUSEC_DEVICE void gemmExchange(Sum (&v)[8], i32 quad) {
   }
 }
 
+/// Which of 32 columns are the 8 that a lane has: number `first` of these, and
+/// those that follow it in a call of the hole.
+template <class Holes>
+FUSEC_DEVICE i32 gemmColumnOf(i32 first) {
+  i32 quad = lane() & 3;
+  if constexpr (Holes::kColumns == 8 || Holes::BoxB::kEights)
+    return 8 * quad + first;
+  else
+    return first / 4 * 16 + 8 * (quad & 1) + 4 * (quad >> 1) + first % 4;
+}
+
 /// Calls the epilogue hole for the columns that a lane has of 32: 8 at once, or
 /// 4, where two lanes have the halves of 8. `fits`: tiles end where columns do.
-/// Returns `state` joined with the state of these columns.
+/// Returns `state` joined with the state of these columns, and writes what is
+/// to be joined to each column's to `columns`.
 template <class Holes, class Sum>
 FUSEC_DEVICE GemmRow<Holes> gemmFinish(const Holes &holes, const Sum (&v)[8],
                                        i32 batch, i32 row, i32 column, i32 m,
-                                       i32 n, bool fits, GemmRow<Holes> state) {
+                                       i32 n, bool fits, GemmRow<Holes> state,
+                                       GemmColumn<Holes> (&columns)[8]) {
   constexpr i32 kColumns = Holes::kColumns;
-  i32 quad = lane() & 3;
   FUSEC_UNROLL
   for (i32 part = 0; part < 8 / kColumns; ++part) {
     Sum some[kColumns];
+    GemmColumn<Holes> made[kColumns];
     FUSEC_UNROLL
-    for (i32 i = 0; i < kColumns; ++i)
+    for (i32 i = 0; i < kColumns; ++i) {
       some[i] = v[kColumns * part + i];
-    i32 at = column + (kColumns == 8 || Holes::BoxB::kEights
-                           ? 8 * quad + kColumns * part
-                           : 16 * part + 8 * (quad & 1) + 4 * (quad >> 1));
+      made[i] = gemmNone<GemmColumn<Holes>>(holes);
+    }
+    i32 at = column + gemmColumnOf<Holes>(kColumns * part);
     i32 left = n - at;
     i32 valid = fits || left > kColumns ? kColumns : left;
     bool isInside = row < m && (fits || left > 0);
@@ -412,22 +425,27 @@ FUSEC_DEVICE GemmRow<Holes> gemmFinish(const Holes &holes, const Sum (&v)[8],
       GemmRow<Holes> more =
           gemmCall(holes, batch, row < m ? row : m - 1,
                    fits || left > 0 ? at : (n - 1) / kColumns * kColumns, some,
-                   row < m ? valid : 0);
-      state = gemmJoin(holes, state, isInside ? more : gemmNoRow(holes));
+                   row < m ? valid : 0, made);
+      state = gemmJoin(holes, state,
+                       isInside ? more : gemmNone<GemmRow<Holes>>(holes));
     } else if (isInside) {
-      state =
-          gemmJoin(holes, state, gemmCall(holes, batch, row, at, some, valid));
+      state = gemmJoin(holes, state,
+                       gemmCall(holes, batch, row, at, some, valid, made));
     }
+    FUSEC_UNROLL
+    for (i32 i = 0; i < kColumns; ++i)
+      columns[kColumns * part + i] =
+          isInside ? made[i] : gemmNone<GemmColumn<Holes>>(holes);
   }
   return state;
 }
 
 /// Keeps the state of a row's `Columns` columns, which four lanes have.
 template <class Config, i32 Columns, class Holes>
-FUSEC_DEVICE void gemmKeep(const Holes &holes, GemmTile tile, i32 row,
-                           GemmRow<Holes> state, i32 m, i32 n) {
+FUSEC_DEVICE void gemmKeepRow(const Holes &holes, GemmTile tile, i32 row,
+                              GemmRow<Holes> state, i32 m, i32 n) {
   if constexpr (GemmRowOf<Holes>::kExists) {
-    state = gemmJoinLanes<4>(holes, state);
+    state = gemmJoinLanes<1, 4>(holes, state);
     if ((lane() & 3) == 0 && row < m)
       holes.keep(gemmPlace(tile.batch, tile.n0 / Columns,
                            gemmParts<Config, Columns>(n), row, m),
@@ -435,34 +453,74 @@ FUSEC_DEVICE void gemmKeep(const Holes &holes, GemmTile tile, i32 row,
   }
 }
 
-/// Hands the accumulators to the epilogue hole: of a block of 8 columns a lane
-/// has 2 (of rows l / 4 and l / 4 + 8). Four lanes exchange four blocks, two do
-/// so where the hole takes 4 columns, and none if B came in the order that
-/// makes it unnecessary. No branches between chunks, so that what one reads is
-/// under way while another one is computed.
+/// What a lane has of 32 columns of a row: of a block of 8 it has 2, of rows
+/// l / 4 (`half` 0) and l / 4 + 8.
+template <class Sum, i32 R>
+FUSEC_DEVICE void gemmPick(Sum (&v)[8], const Sum (&acc)[R], i32 chunk,
+                           i32 half) {
+  FUSEC_UNROLL
+  for (i32 j = 0; j < 4; ++j) {
+    v[2 * j] = acc[16 * chunk + 4 * j + 2 * half];
+    v[2 * j + 1] = acc[16 * chunk + 4 * j + 2 * half + 1];
+  }
+}
+
+/// gemmHandOver where columns are reduced: both rows of a chunk after each
+/// other, so that few states wait for the other row. There is no place for a
+/// branch for all that a row reads, so its loads have a condition each, where
+/// the hole can.
 template <class Config, class Holes, class Sum, i32 R>
-FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
-                               GemmTile tile, i32 row, i32 m, i32 n) {
+FUSEC_DEVICE void gemmHandOverChunks(const Holes &holes, const Sum (&acc)[R],
+                                     GemmTile tile, i32 row, i32 m, i32 n,
+                                     GemmColumn<Holes> (&columns)[R / 16]) {
+  GemmRow<Holes> state[2];
+  state[0] = state[1] = gemmNone<GemmRow<Holes>>(holes);
+  FUSEC_UNROLL
+  for (i32 c = 0; c < R / 16; ++c) {
+    GemmColumn<Holes> both[8];
+    FUSEC_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      Sum v[8];
+      gemmPick(v, acc, c, half);
+      if constexpr (!Holes::BoxB::kEights)
+        gemmExchange<Holes::kColumns == 8>(v, lane() & 3);
+      GemmColumn<Holes> made[8];
+      state[half] =
+          gemmFinish(holes, v, tile.batch, row + 8 * half, tile.n0 + 32 * c, m,
+                     n, n % Config::kTileN == 0, state[half], made);
+      FUSEC_UNROLL
+      for (i32 e = 0; e < 8; ++e)
+        both[e] = half ? gemmJoin(holes, both[e], made[e]) : made[e];
+    }
+    columns[c] = gemmSpreadColumns(holes, both);
+  }
+  FUSEC_UNROLL
+  for (i32 half = 0; half < 2; ++half)
+    gemmKeepRow<Config, 2 * R>(holes, tile, row + 8 * half, state[half], m, n);
+}
+
+/// gemmHandOver where no columns are reduced. No branches between chunks, so
+/// that what one reads is under way while another one is computed.
+template <class Config, class Holes, class Sum, i32 R>
+FUSEC_DEVICE void gemmHandOverRows(const Holes &holes, const Sum (&acc)[R],
+                                   GemmTile tile, i32 row, i32 m, i32 n) {
   // A branch keeps apart what rows read if all of it would not fit registers.
   constexpr i32 kReads = R / 2 / Holes::kColumns * Holes::kReadBytes;
   constexpr bool kAtOnce = Holes::kMasks && kReads <= 224;
   // Lanes exchange before a branch, for all chunks where what these read is to
   // be under way together.
   constexpr bool kTogether = Holes::kMasks || Holes::kPrefetches;
+  GemmColumn<Holes> none[8];
   FUSEC_UNROLL
   for (i32 half = 0; half < 2; ++half) {
     Sum v[R / 16][8];
     FUSEC_UNROLL
     for (i32 c = 0; c < R / 16; ++c) {
-      FUSEC_UNROLL
-      for (i32 j = 0; j < 4; ++j) {
-        v[c][2 * j] = acc[16 * c + 4 * j + 2 * half];
-        v[c][2 * j + 1] = acc[16 * c + 4 * j + 2 * half + 1];
-      }
+      gemmPick(v[c], acc, c, half);
       if constexpr (kTogether && !Holes::BoxB::kEights)
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
     }
-    GemmRow<Holes> state = gemmNoRow(holes);
+    GemmRow<Holes> state = gemmNone<GemmRow<Holes>>(holes);
     if (!kTogether || kAtOnce || row + 8 * half < m)
       FUSEC_UNROLL
     for (i32 c = 0; c < R / 16; ++c) {
@@ -470,9 +528,50 @@ FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
       state =
           gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c,
-                     m, n, n % Config::kTileN == 0, state);
+                     m, n, n % Config::kTileN == 0, state, none);
     }
-    gemmKeep<Config, 2 * R>(holes, tile, row + 8 * half, state, m, n);
+    gemmKeepRow<Config, 2 * R>(holes, tile, row + 8 * half, state, m, n);
+  }
+}
+
+/// Hands the accumulators to the epilogue hole. Four lanes exchange four blocks
+/// of 8 columns, two do so where the hole takes 4 columns, and none if B came
+/// in the order that makes it unnecessary. `columns` are their states, one of
+/// each 32 columns.
+template <class Config, class Holes, class Sum, i32 R>
+FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
+                               GemmTile tile, i32 row, i32 m, i32 n,
+                               GemmColumn<Holes> (&columns)[R / 16]) {
+  if constexpr (GemmColumnOf<Holes>::kExists)
+    gemmHandOverChunks<Config>(holes, acc, tile, row, m, n, columns);
+  else
+    gemmHandOverRows<Config>(holes, acc, tile, row, m, n);
+}
+
+/// Keeps the states of 32 * Chunks columns of the 64 rows at `tile`, of which
+/// each warp of the warpgroup has 16. A lane has one column of a chunk.
+template <class Config, i32 Chunks, class Holes>
+FUSEC_DEVICE void gemmMeetColumns(const Holes &holes,
+                                  const GemmColumn<Holes> (&columns)[Chunks],
+                                  GemmTile tile, i32 m, i32 n) {
+  if constexpr (GemmColumnOf<Holes>::kExists) {
+    constexpr i32 kColumns = 32 * Chunks;
+    FUSEC_SHARED(GemmColumn<Holes>, slab,
+                 (Config::kThreads / 128 - 1) * 4 * kColumns);
+    if (tile.m0 >= m)
+      return;
+    i32 group = warp() / 4 - 1;
+    i32 base = group * (4 * kColumns);
+    // What was stored here for the tile before has been read.
+    bar_named(2 + group, 128);
+    FUSEC_UNROLL
+    for (i32 c = 0; c < Chunks; ++c)
+      sts(slab,
+          base + warp() % 4 * kColumns + 32 * c +
+              gemmColumnOf<Holes>(lane() >> 2),
+          columns[c]);
+    bar_named(2 + group, 128);
+    gemmKeepColumns<64, kColumns, 4>(holes, slab, base, tile, warp() % 4, m, n);
   }
 }
 
@@ -540,7 +639,9 @@ FUSEC_DEVICE void gemmDeliver(const Holes &holes, const Sum (&acc)[R],
     gemmCombine<Config>(holes, acc, tile, group, work);
   } else {
     i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
-    gemmHandOver<Config>(holes, acc, tile, row, work.m, work.n);
+    GemmColumn<Holes> columns[R / 16];
+    gemmHandOver<Config>(holes, acc, tile, row, work.m, work.n, columns);
+    gemmMeetColumns<Config>(holes, columns, tile, work.m, work.n);
   }
 }
 

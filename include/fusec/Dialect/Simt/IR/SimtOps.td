@@ -192,20 +192,21 @@ def Simt_ContractOp : Simt_Op<"contract", [AttrSizedOperandSegments]> {
     As `tile.contract`, with thread code in the holes. `lhs` and `rhs` yield
     offset and validity if the operand has a base, else a register array of
     `vector` elements. `epilogue` takes (b, m, n : index, memref<8xf32>) and
-    yields states as scalars, `finish` takes (b, m : index, memref<1x..> each).
+    yields states of rows as scalars and those of columns as register arrays;
+    the last of three `statistics` takes (b, m or n : index, memref<1x..> each).
   }];
   let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k,
                        Optional<Simt_Buffer>:$lhsBase, Optional<Simt_Buffer>:$rhsBase,
-                       Variadic<Simt_Buffer>:$states, Optional<Simt_Buffer>:$counters,
-                       TypeAttr:$elementType, DenseI64ArrayAttr:$config,
+                       Variadic<Simt_Buffer>:$states, Variadic<Simt_Buffer>:$counters,
+                       I64Attr:$rowStates, TypeAttr:$elementType, DenseI64ArrayAttr:$config,
                        I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter,
                        OptionalAttr<DenseI64ArrayAttr>:$lhsMatrix, OptionalAttr<DenseI64ArrayAttr>:$rhsMatrix);
   let regions = (region SizedRegion<1>:$lhs, SizedRegion<1>:$rhs, SizedRegion<1>:$epilogue,
-                        AnyRegion:$none, AnyRegion:$join, AnyRegion:$finish);
+                        VariadicRegion<SizedRegion<1>>:$statistics);
   let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType
     (`lhsBase` $lhsBase^ `:` type($lhsBase))? (`rhsBase` $rhsBase^ `:` type($rhsBase))?
     (`states` $states^ `:` type($states))? (`counters` $counters^ `:` type($counters))? attr-dict
-    `lhs` $lhs `rhs` $rhs `epilogue` $epilogue (`none` $none^ `join` $join `finish` $finish)?}];
+    `lhs` $lhs `rhs` $rhs `epilogue` $epilogue `statistics` `(` $statistics `)`}];
 }
 
 #endif // FUSEC_DIALECT_SIMT_IR_SIMTOPS_TD

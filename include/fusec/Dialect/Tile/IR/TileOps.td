@@ -304,28 +304,32 @@ def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {
     - `epilogue` (b, m, n : index, acc : tile of 8 sums) stores the results of
       columns n .. n + 7 itself; n is a multiple of 8 and inside, the others may
       be past the end.
-    - With `states` the epilogue yields the states of reductions over these
-      columns. `none` () yields the states of no columns, `join` (states, states)
-      those of both, as scalars, and `finish` (b, m : index, states : tiles of
-      one element) stores what is one value a row. Blocks keep the states of
-      their columns in `states`, batches x parts x m elements; the last one of a
-      row of tiles, by `counters` (u32, kept), joins them in the order of parts.
+    - With `states` the epilogue yields the states of reductions: the first
+      `rowStates`, which are those of rows, over these columns (tiles of one
+      element), the others, of columns, of each result (tiles like acc).
+      `statistics` are three holes for the rows, if they have states, and then
+      three for the columns: (1) () yields the states of nothing, (2) (states,
+      states) those of both, as scalars, and (3) (b, m or n : index, states :
+      tiles of one element) stores what is one value a row or column. Blocks
+      keep the states of their parts in `states`, batches x parts x m or n
+      elements; the last one of a row or column of tiles, by its `counters`
+      (u32, kept), joins them in the order of parts.
     `config` are the fields of fusec::cuda::GemmConfig. `lhsMatrix` and
     `rhsMatrix` (fusec::cuda::GemmMatrix) say that an operand with a base is a
     whole strided matrix for each batch: what its hole yields, as numbers.
   }];
   let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k,
                        Optional<Tile_Buffer>:$lhsBase, Optional<Tile_Buffer>:$rhsBase,
-                       Variadic<Tile_Buffer>:$states, Optional<Tile_Buffer>:$counters,
-                       TypeAttr:$elementType, DenseI64ArrayAttr:$config,
+                       Variadic<Tile_Buffer>:$states, Variadic<Tile_Buffer>:$counters,
+                       I64Attr:$rowStates, TypeAttr:$elementType, DenseI64ArrayAttr:$config,
                        I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter,
                        OptionalAttr<DenseI64ArrayAttr>:$lhsMatrix, OptionalAttr<DenseI64ArrayAttr>:$rhsMatrix);
   let regions = (region SizedRegion<1>:$lhs, SizedRegion<1>:$rhs, SizedRegion<1>:$epilogue,
-                        AnyRegion:$none, AnyRegion:$join, AnyRegion:$finish);
+                        VariadicRegion<SizedRegion<1>>:$statistics);
   let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType
     (`lhsBase` $lhsBase^ `:` type($lhsBase))? (`rhsBase` $rhsBase^ `:` type($rhsBase))?
     (`states` $states^ `:` type($states))? (`counters` $counters^ `:` type($counters))? attr-dict
-    `lhs` $lhs `rhs` $rhs `epilogue` $epilogue (`none` $none^ `join` $join `finish` $finish)?}];
+    `lhs` $lhs `rhs` $rhs `epilogue` $epilogue `statistics` `(` $statistics `)`}];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The largest known divisor of an index argument of a hole.

@@ -72,7 +72,7 @@ Error ExecutionContext::Impl::mayPrepare(size_t slot,
 bool ExecutionContext::Impl::needsFullAlignment(size_t slot) const {
   return llvm::any_of(slotUsers[slot], [&](uint32_t step) {
     const auto &launch = std::get<ReadyLaunch>(steps[step].action);
-    return !device.info().splitsAccesses ||
+    return !device.info().splitsAccesses || launch.vendor.product ||
            program.kernels[launch.kernel].usesSkeleton ||
            program.kernels[launch.kernel].usesSm90;
   });
@@ -262,7 +262,7 @@ Error ExecutionContext::Impl::chooseKernels(std::optional<Stream> stream) {
   };
   for (size_t i = 0; i < steps.size(); ++i) {
     auto *launch = std::get_if<ReadyLaunch>(&steps[i].action);
-    if (!launch || launch->callerSlots.empty())
+    if (!launch || launch->callerSlots.empty() || launch->vendor.product)
       continue;
     KernelVariant variant;
     size_t narrowest = launch->callerSlots.front();

@@ -15,12 +15,21 @@
 namespace fusec::runtime {
 
 /// Steps with everything resolved but the contents of the slots.
+struct ReadyProduct {
+  /// Null: the launch's kernel runs.
+  const LoadedProduct *product = nullptr;
+  void **lhs = nullptr, **rhs = nullptr, **result = nullptr,
+       **workspace = nullptr;
+};
 struct ReadyLaunch {
   LaunchRequest request;
   /// In Program::kernels.
   uint32_t kernel;
   /// The inputs and outputs among its buffers, by slot.
   std::vector<uint32_t> callerSlots;
+  /// The vendor's library in place of the kernel. Always a plain call: it is
+  /// no node of a graph.
+  ReadyProduct vendor = {};
 };
 struct ReadyCall {
   const HostCall *call;
@@ -83,6 +92,7 @@ struct ExecutionContext::Impl {
   void **slot(BufferRef ref) { return &slots[slotIndex(ref)]; }
   bool mayOverlap(const Kernel &kernel) const;
   void prepare(size_t index, const Launch &launch);
+  ReadyProduct prepareProduct(size_t index, const Launch &launch);
   void *prepareTable(const TableArg &table);
   void *prepareMap(const TensorMapArg &map);
   llvm::Error fillArguments();

@@ -21,7 +21,8 @@ static std::optional<GraphStep> graphStep(const ReadyStep &step,
                                           bool fixedWorkspace,
                                           llvm::ArrayRef<void *> temporaries) {
   if (const auto *launch = std::get_if<ReadyLaunch>(&step.action))
-    return GraphStep(launch->request);
+    return launch->vendor.product ? std::nullopt
+                                  : std::optional<GraphStep>(launch->request);
   const auto *fill = std::get_if<ReadyFill>(&step.action);
   // A node of another kind is never updated, so its pointer must stay.
   if (fill && fixedWorkspace && fill->to >= temporaries.begin() &&

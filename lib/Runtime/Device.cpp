@@ -13,6 +13,7 @@ using llvm::Expected;
 
 LoadedKernel::~LoadedKernel() = default;
 LoadedModule::~LoadedModule() = default;
+LoadedProduct::~LoadedProduct() = default;
 LaunchGraph::~LaunchGraph() = default;
 Device::~Device() = default;
 
@@ -29,6 +30,22 @@ Error Device::launchGraph(LaunchGraph &, Stream) {
                                  info().name.c_str());
 }
 Expected<bool> Device::isCapturing(Stream) { return false; }
+
+static Error noVendor(const DeviceInfo &info) {
+  return llvm::createStringError("device '%s' has no vendor's library",
+                                 info.name.c_str());
+}
+Expected<std::vector<VendorAlgorithm>>
+Device::vendorAlgorithms(const MatrixProduct &, size_t) {
+  return noVendor(info());
+}
+Expected<std::unique_ptr<LoadedProduct>>
+Device::loadProduct(const MatrixProduct &, const VendorAlgorithm &) {
+  return noVendor(info());
+}
+Error Device::multiply(const ProductRequest &, Stream) {
+  return noVendor(info());
+}
 
 Error Device::encodeTensorMap(const TensorMapArg &, void *, void *) const {
   return llvm::createStringError("device '%s' has no tensor maps",

@@ -101,6 +101,36 @@ Error Executable::uploadConstants() {
   return constants.empty() ? Error::success() : target->synchronize(nullptr);
 }
 
+// Equal calls, those of a net's layers, share what is loaded.
+void Executable::loadProducts() {
+  std::vector<
+      std::pair<const VendorCall *, std::shared_ptr<const LoadedProduct>>>
+      known;
+  for (auto [index, step] : llvm::enumerate(code.steps)) {
+    const auto *launch = std::get_if<Launch>(&step);
+    if (!launch || !launch->vendor || llvm::is_contained(launch->grid, 0u))
+      continue;
+    const VendorCall &call = *launch->vendor;
+    auto same = llvm::find_if(known, [&](const auto &other) {
+      return other.first->product == call.product &&
+             other.first->algorithm == call.algorithm;
+    });
+    if (same == known.end()) {
+      auto loaded = target->loadProduct(call.product, call.algorithm);
+      known.emplace_back(&call, nullptr);
+      same = std::prev(known.end());
+      if (loaded)
+        same->second = std::move(*loaded);
+      else
+        whyNoVendor = llvm::toString(loaded.takeError());
+    }
+    if (!same->second)
+      continue;
+    products.resize(index + 1);
+    products[index] = same->second;
+  }
+}
+
 const LoadedKernel *
 Executable::findVariant(size_t index, const KernelVariant &variant) const {
   if (variant == KernelVariant())
@@ -143,6 +173,7 @@ Executable::create(Program program, std::shared_ptr<Device> device) {
       if (Error error = checkLaunch(*launch, result->kernel(launch->kernel),
                                     result->target->info()))
         return std::move(error);
+  result->loadProducts();
   if (Error error = result->uploadConstants())
     return std::move(error);
   return result;
@@ -152,6 +183,8 @@ Expected<std::shared_ptr<const Executable>>
 Executable::withOwnConstants() const {
   std::shared_ptr<Executable> result(new Executable(code, target));
   result->module = module;
+  result->products = products;
+  result->whyNoVendor = whyNoVendor;
   if (Error error = result->uploadConstants())
     return std::move(error);
   return result;

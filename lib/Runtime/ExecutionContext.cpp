@@ -166,7 +166,7 @@ void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
   request.bufferBytes = llvm::ArrayRef(argBytes).drop_front(first);
   request.tableBuffers = llvm::ArrayRef(tableBuffers).drop_front(firstTable);
   request.overlaps = mayOverlap(program.kernels[launch.kernel]);
-  ReadyLaunch ready{request, launch.kernel, {}};
+  ReadyLaunch ready{request, launch.kernel, {}, prepareProduct(index, launch)};
   forEachBuffer(launch, [&](BufferRef ref) {
     uint32_t at = slotIndex(ref);
     slotUsers[at].push_back(steps.size());
@@ -174,6 +174,19 @@ void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
       ready.callerSlots.push_back(at);
   });
   steps.push_back({index, std::move(ready)});
+}
+
+ReadyProduct ExecutionContext::Impl::prepareProduct(size_t index,
+                                                    const Launch &launch) {
+  const LoadedProduct *product = executable->product(index);
+  if (!product)
+    return {};
+  auto slotOf = [&](const MatrixProduct::Matrix &matrix) {
+    return slot(std::get<BufferRef>(launch.args[matrix.argument]));
+  };
+  const VendorCall &call = *launch.vendor;
+  return {product, slotOf(call.product.lhs), slotOf(call.product.rhs),
+          slotOf(call.product.result), slot(call.workspace)};
 }
 
 void *ExecutionContext::Impl::prepareTable(const TableArg &table) {
@@ -272,8 +285,14 @@ void ExecutionContext::Impl::buildSteps() {
 //===----------------------------------------------------------------------===//
 
 Error ExecutionContext::Impl::runStep(const ReadyStep &step, Stream stream) {
-  if (const auto *launch = std::get_if<ReadyLaunch>(&step.action))
+  if (const auto *launch = std::get_if<ReadyLaunch>(&step.action)) {
+    const ReadyProduct &vendor = launch->vendor;
+    if (vendor.product)
+      return device.multiply({vendor.product, *vendor.lhs, *vendor.rhs,
+                              *vendor.result, *vendor.workspace},
+                             stream);
     return device.launch(launch->request, stream);
+  }
   if (const auto *fill = std::get_if<ReadyFill>(&step.action))
     return device.fill(*fill->to, 0, fill->bytes, stream);
   if (const auto *copy = std::get_if<ReadyCopy>(&step.action))
@@ -291,7 +310,9 @@ Error ExecutionContext::Impl::describe(size_t index, Error error) const {
   std::string what = "fill";
   const Step &step = program.steps[index];
   if (const auto *launch = std::get_if<Launch>(&step))
-    what = "kernel '" + program.kernels[launch->kernel].entry + "'";
+    what = executable->product(index)
+               ? launch->vendor->algorithm.name
+               : "kernel '" + program.kernels[launch->kernel].entry + "'";
   else if (const auto *call = std::get_if<HostCall>(&step))
     what = "host call '" + call->what + "'";
   else if (std::holds_alternative<Copy>(step))

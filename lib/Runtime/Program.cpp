@@ -94,6 +94,8 @@ struct BufferVisitor {
         }
       else if (const auto *map = std::get_if<TensorMapArg>(&arg))
         visit(map->buffer);
+    if (launch.vendor)
+      visit(launch.vendor->workspace);
   }
   void operator()(const HostCall &call) const {
     for (BufferRef ref : call.args)

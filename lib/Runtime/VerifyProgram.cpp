@@ -55,6 +55,7 @@ private:
   Error checkBuffer(BufferRef ref);
   Error checkWritable(BufferRef ref);
   Error checkStep(const Launch &launch);
+  Error checkVendor(const Launch &launch, const VendorCall &call);
   Error checkStep(const HostCall &call);
   Error checkStep(const Fill &fill);
   Error checkStep(const Copy &copy);
@@ -189,7 +190,46 @@ Error Verifier::checkStep(const Launch &launch) {
       return fail("kernel '%s': a table of %zu fields exceeds %u bytes",
                   kernel.entry.c_str(), table->fields.size(), kMaxTableBytes);
   }
+  if (launch.vendor)
+    if (Error error = checkVendor(launch, *launch.vendor))
+      return fail("kernel '%s': %s", kernel.entry.c_str(),
+                  llvm::toString(std::move(error)).c_str());
   return Error::success();
+}
+
+Error Verifier::checkVendor(const Launch &launch, const VendorCall &call) {
+  const MatrixProduct &product = call.product;
+  for (int64_t size : {product.batch, product.m, product.n, product.k})
+    if (size < 1 || size > INT32_MAX)
+      return fail("vendor's call: expected sizes of 1 to %d, found %lld",
+                  INT32_MAX, static_cast<long long>(size));
+  auto check = [&](const char *what, const MatrixProduct::Matrix &matrix,
+                   std::optional<int64_t> reach) -> Error {
+    const auto *ref =
+        matrix.argument < launch.args.size()
+            ? std::get_if<BufferRef>(&launch.args[matrix.argument])
+            : nullptr;
+    if (!ref)
+      return fail("vendor's call: %s is argument %u, which is no buffer", what,
+                  matrix.argument);
+    int64_t elements = bufferBytes(program, *ref) / byteSize(matrix.dtype);
+    if (!reach || *reach > elements)
+      return fail("vendor's call: %s does not fit its buffer of %lld elements",
+                  what, static_cast<long long>(elements));
+    return &matrix == &product.result ? checkWritable(*ref) : Error::success();
+  };
+  if (Error error = check("lhs", product.lhs, product.lhsReach()))
+    return error;
+  if (Error error = check("rhs", product.rhs, product.rhsReach()))
+    return error;
+  if (Error error = check("result", product.result, product.resultReach()))
+    return error;
+  uint64_t bytes = call.algorithm.workspaceBytes;
+  if (call.workspace.space == Space::Temporary &&
+      uint64_t(bufferBytes(program, call.workspace)) >= bytes)
+    return Error::success();
+  return fail("vendor's call: expected a temporary of %llu bytes",
+              static_cast<unsigned long long>(bytes));
 }
 
 Error Verifier::checkStep(const HostCall &call) {

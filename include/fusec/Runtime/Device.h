@@ -117,6 +117,21 @@ struct LaunchRequest {
   bool overlaps = false;
 };
 
+/// A product that the vendor's library of a device is ready to compute.
+/// Immutable, used by any thread.
+class LoadedProduct {
+public:
+  virtual ~LoadedProduct();
+};
+
+/// One product. Pointers are aligned to kBufferAlignment, the workspace, of
+/// VendorAlgorithm::workspaceBytes, to 256.
+struct ProductRequest {
+  const LoadedProduct *product = nullptr;
+  const void *lhs = nullptr, *rhs = nullptr;
+  void *result = nullptr, *workspace = nullptr;
+};
+
 /// Sets bytes that stay where they are.
 struct FillRequest {
   void *to = nullptr;
@@ -136,9 +151,9 @@ public:
 
 struct StridedLayout;
 
-/// Runs kernels. All methods are thread-safe; `launch`, `fill` and `copy` take
-/// no lock and allocate nothing, so that they may sit on a hot path, and on
-/// CUDA are legal while the stream is being captured.
+/// Runs kernels. All methods are thread-safe; `launch`, `fill`, `copy` and
+/// `multiply` take no lock and allocate nothing, so that they may sit on a hot
+/// path, and on CUDA are legal while the stream is being captured.
 class Device {
 public:
   virtual ~Device();
@@ -170,6 +185,19 @@ public:
   loadModule(llvm::ArrayRef<Kernel> kernels) = 0;
 
   virtual llvm::Error launch(const LaunchRequest &request, Stream stream) = 0;
+
+  /// Ways in which the vendor's library computes a product with the same bits
+  /// each time, those first that it takes for the fastest, at most `most`.
+  /// Fails where there is no such library (the default), which a sentence then
+  /// says, or where it has none. May take seconds the first time.
+  virtual llvm::Expected<std::vector<VendorAlgorithm>>
+  vendorAlgorithms(const MatrixProduct &product, size_t most);
+  /// Makes a product ready, and runs it once on memory of its own so that later
+  /// runs load nothing. Fails where `vendorAlgorithms` does, and where the
+  /// library has another version than the algorithm's or refuses it.
+  virtual llvm::Expected<std::unique_ptr<LoadedProduct>>
+  loadProduct(const MatrixProduct &product, const VendorAlgorithm &algorithm);
+  virtual llvm::Error multiply(const ProductRequest &request, Stream stream);
 
   /// Writes the kTensorMapBytes of a map of memory at `base` to `to`, which is
   /// aligned to 64 bytes. The map has passed `checkTensorMap`. The default

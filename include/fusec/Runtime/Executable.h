@@ -47,6 +47,14 @@ public:
   const LoadedKernel &kernel(size_t index) const {
     return module->kernel(index);
   }
+  /// What the vendor's library computes in place of the kernel of step `index`;
+  /// null where the kernel runs.
+  const LoadedProduct *product(size_t index) const {
+    return index < products.size() ? products[index].get() : nullptr;
+  }
+  /// Why a step with a vendor's call runs its kernel after all; empty if none
+  /// does.
+  const std::string &vendorProblem() const { return whyNoVendor; }
   /// A variant of a kernel that has been made, or null. The kernel itself is
   /// its default variant and takes no lock.
   const LoadedKernel *findVariant(size_t index,
@@ -61,10 +69,14 @@ private:
   Executable(Program program, std::shared_ptr<Device> device)
       : code(std::move(program)), target(std::move(device)) {}
   llvm::Error uploadConstants();
+  void loadProducts();
 
   Program code;
   std::shared_ptr<Device> target;
   std::shared_ptr<const LoadedModule> module;
+  /// By step, up to the last that has one; shared with `withOwnConstants`.
+  std::vector<std::shared_ptr<const LoadedProduct>> products;
+  std::string whyNoVendor;
   Buffer constantMemory;
   std::vector<void *> constants;
   // Made when first needed, by any thread.

@@ -8,6 +8,7 @@
 #ifndef FUSEC_RUNTIME_PROGRAM_H
 #define FUSEC_RUNTIME_PROGRAM_H
 
+#include "fusec/Runtime/VendorCall.h"
 #include "fusec/Support/Bytes.h"
 #include "fusec/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -104,6 +106,8 @@ inline constexpr uint32_t kMaxTableBytes = 32764;
 
 using KernelArg = std::variant<BufferRef, ScalarArg, TableArg, TensorMapArg>;
 
+struct Program;
+
 /// One kernel as text. Kernels of equal text are stored once in a Program.
 struct Kernel {
   /// Entry point, a generated identifier.
@@ -133,13 +137,29 @@ struct Kernel {
   bool inPlace = false;
 };
 
+/// A call of the vendor's library in place of a launch's kernel.
+struct VendorCall {
+  MatrixProduct product;
+  VendorAlgorithm algorithm;
+  /// A temporary of VendorAlgorithm::workspaceBytes.
+  BufferRef workspace;
+};
+
 /// A kernel launch. A launch whose grid has a zero is skipped.
 struct Launch {
   uint32_t kernel = 0;
   std::array<uint32_t, 3> grid = {1, 1, 1};
   uint32_t dynamicSharedBytes = 0;
   std::vector<KernelArg> args;
+  /// What runs instead, where the device can.
+  std::optional<VendorCall> vendor = std::nullopt;
 };
+
+/// Lets a launch of `program` be computed by `algorithm`: adds its workspace.
+/// `planWorkspace` comes after it.
+void addVendorCall(Program &program, Launch &launch,
+                   const MatrixProduct &product,
+                   const VendorAlgorithm &algorithm);
 
 /// A call on the host, for what a target does not generate code for. Buffers
 /// are host pointers in the order of `args`; only host devices accept it.

@@ -6,10 +6,12 @@
 // never finds another context than it left.
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Cuda/CudaDevice.h"
+#include "CublasLt.h"
 #include "CudaGraph.h"
 #include "DeviceQuery.h"
 #include "fusec/Runtime/StridedCopy.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <atomic>
@@ -33,14 +35,19 @@ class CudaDevice : public Device {
 public:
   CudaDevice(const Driver &driver, DeviceInfo info, cuda::DeviceId id,
              cuda::Context context, std::unique_ptr<NvrtcCompiler> compiler,
-             unsigned compileThreads)
+             unsigned compileThreads, unsigned majorVersion)
       : driver(driver), deviceInfo(std::move(info)), id(id), context(context),
         compiler(std::move(compiler)), compileThreads(compileThreads),
+        majorVersion(majorVersion),
         loader(driver, context, deviceInfo.sharedPerBlock),
         launchesOverlap(deviceInfo.computeCapability >= 90 &&
                         driver.launchKernelEx && driver.graphAddDependencies) {}
   ~CudaDevice() override {
     strided = {};
+    {
+      CurrentContext current(driver, context);
+      cublas.reset();
+    }
     driver.primaryRelease(id);
   }
 
@@ -57,6 +64,12 @@ public:
   Expected<std::unique_ptr<LoadedModule>>
   loadModule(llvm::ArrayRef<Kernel> kernels) override;
   Error launch(const LaunchRequest &request, Stream stream) override;
+  Expected<std::vector<VendorAlgorithm>>
+  vendorAlgorithms(const MatrixProduct &product, size_t most) override;
+  Expected<std::unique_ptr<LoadedProduct>>
+  loadProduct(const MatrixProduct &product,
+              const VendorAlgorithm &algorithm) override;
+  Error multiply(const ProductRequest &request, Stream stream) override;
   Error encodeTensorMap(const TensorMapArg &map, void *base,
                         void *to) const override;
   Expected<std::unique_ptr<LaunchGraph>>
@@ -88,6 +101,9 @@ private:
       return error;
     return driver.check(call(), function);
   }
+  Expected<const CublasLt *> vendor();
+  Error runOnce(const MatrixProduct &product, const VendorAlgorithm &algorithm,
+                const LoadedProduct &loaded);
 
   const Driver &driver;
   DeviceInfo deviceInfo;
@@ -95,9 +111,15 @@ private:
   cuda::Context context;
   std::unique_ptr<NvrtcCompiler> compiler;
   unsigned compileThreads;
+  // Of the driver; no library may be newer.
+  unsigned majorVersion;
   CudaLoader loader;
   /// Programmatic dependent launch, in streams and when they are captured.
   bool launchesOverlap;
+  // Opened when first needed; null then where that failed.
+  std::once_flag cublasOnce;
+  std::unique_ptr<CublasLt> cublas;
+  std::string whyNoCublas;
   // One kernel per size of kStridedElementBytes, made when first needed.
   std::mutex stridedMutex;
   std::array<std::unique_ptr<LoadedModule>, kStridedElementBytes.size()>
@@ -229,6 +251,96 @@ Error CudaDevice::launch(const LaunchRequest &request, Stream stream) {
                                request.args, nullptr);
   });
 }
+
+//===----------------------------------------------------------------------===//
+// The vendor's products
+//===----------------------------------------------------------------------===//
+
+// The context is current.
+Expected<const CublasLt *> CudaDevice::vendor() {
+  std::call_once(cublasOnce, [&] {
+    auto opened = CublasLt::create(majorVersion);
+    if (opened)
+      cublas = std::move(*opened);
+    else
+      whyNoCublas = llvm::toString(opened.takeError());
+  });
+  if (!cublas)
+    return llvm::createStringError(whyNoCublas);
+  return cublas.get();
+}
+
+Expected<std::vector<VendorAlgorithm>>
+CudaDevice::vendorAlgorithms(const MatrixProduct &product, size_t most) {
+  CurrentContext current(driver, context);
+  if (Error error = current.error())
+    return std::move(error);
+  Expected<const CublasLt *> library = vendor();
+  if (!library)
+    return library.takeError();
+  return (*library)->algorithms(product, most);
+}
+
+// The library loads its kernels when they first run, which a stream that is
+// being captured does not allow.
+Error CudaDevice::runOnce(const MatrixProduct &product,
+                          const VendorAlgorithm &algorithm,
+                          const LoadedProduct &loaded) {
+  void *memory[4] = {};
+  llvm::scope_exit giveBack([&] {
+    for (void *one : memory)
+      free(one);
+  });
+  int64_t bytes[4] = {
+      product.lhsReach().value_or(0) * byteSize(product.lhs.dtype),
+      product.rhsReach().value_or(0) * byteSize(product.rhs.dtype),
+      product.resultReach().value_or(0) * byteSize(product.result.dtype),
+      int64_t(algorithm.workspaceBytes)};
+  for (auto [to, size] : llvm::zip(memory, bytes)) {
+    Expected<void *> place = allocate(size);
+    if (!place)
+      return place.takeError();
+    to = *place;
+  }
+  Expected<Stream> stream = createStream();
+  if (!stream)
+    return stream.takeError();
+  Error error =
+      multiply({&loaded, memory[0], memory[1], memory[2], memory[3]}, *stream);
+  if (!error)
+    error = synchronize(*stream);
+  destroyStream(*stream);
+  return error;
+}
+
+Expected<std::unique_ptr<LoadedProduct>>
+CudaDevice::loadProduct(const MatrixProduct &product,
+                        const VendorAlgorithm &algorithm) {
+  CurrentContext current(driver, context);
+  if (Error error = current.error())
+    return std::move(error);
+  Expected<const CublasLt *> library = vendor();
+  if (!library)
+    return library.takeError();
+  auto loaded = (*library)->load(product, algorithm);
+  if (!loaded)
+    return loaded.takeError();
+  if (Error error = runOnce(product, algorithm, **loaded))
+    return std::move(error);
+  return loaded;
+}
+
+// What was loaded came from `cublas`, which stays.
+Error CudaDevice::multiply(const ProductRequest &request, Stream stream) {
+  CurrentContext current(driver, context);
+  if (Error error = current.error())
+    return error;
+  return cublas->multiply(request, stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
 
 static cuda::TensorMapType tensorMapType(DType type) {
   switch (type) {
@@ -488,6 +600,9 @@ fusec::runtime::createCudaDevice(const CudaOptions &options) {
   Expected<DeviceInfo> info = queryDevice(**driver, id);
   if (!info)
     return info.takeError();
+  int version = 0;
+  unsigned majorVersion =
+      (*driver)->driverGetVersion(&version) == 0 ? version / 1000 : 0;
   auto compiler = openCompiler(**driver, info->computeCapability, options);
   if (!compiler)
     return compiler.takeError();
@@ -497,5 +612,5 @@ fusec::runtime::createCudaDevice(const CudaOptions &options) {
     return std::move(error);
   return std::make_shared<CudaDevice>(**driver, std::move(*info), id, context,
                                       std::move(*compiler),
-                                      options.compileThreads);
+                                      options.compileThreads, majorVersion);
 }

@@ -12,10 +12,9 @@
 // then the unversioned name. FUSEC_NVRTC, if set, is the only candidate.
 //===----------------------------------------------------------------------===//
 #include "NvrtcLibrary.h"
+#include "LibrarySearch.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,66 +29,19 @@ namespace fs = llvm::sys::fs;
 static constexpr unsigned kOldestMajor = 11;
 static constexpr unsigned kNewestMajor = 20;
 
-// Folders directly inside `parent` whose names start with `prefix`, sorted
-// from the highest name down.
-static std::vector<std::string> subfolders(const std::string &parent,
-                                           llvm::StringRef prefix) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator it(parent, error), end; it != end && !error;
-       it.increment(error))
-    if (llvm::sys::path::filename(it->path()).starts_with(prefix))
-      found.push_back(it->path());
-  llvm::sort(found, std::greater<>());
-  return found;
-}
-
-// Where a CUDA toolkit may be: what the environment says, then /usr/local.
-static std::vector<std::string> toolkits() {
-  std::vector<std::string> found;
-  for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char *value = std::getenv(name); value && *value)
-      found.push_back(value);
-  llvm::append_range(found, subfolders("/usr/local", "cuda"));
-  found.push_back("/opt/cuda");
-  return found;
-}
-
-static std::vector<std::string> foldersToSearch(const NvrtcSearch &search) {
-  std::vector<std::string> folders;
-  if (search.systemPlaces)
-    for (const std::string &toolkit : toolkits())
-      for (const char *place : {"/lib64", "/targets/x86_64-linux/lib", "/lib"})
-        folders.push_back(toolkit + place);
-  for (const std::string &folder : search.directories) {
-    folders.push_back(folder);
-    for (const std::string &package : subfolders(folder + "/nvidia", ""))
-      folders.push_back(package + "/lib");
-  }
-  return folders;
-}
-
 // Names to try, best first. Files that do not exist are left out.
 static std::vector<std::string> candidates(const NvrtcSearch &search) {
   if (const char *forced = std::getenv("FUSEC_NVRTC"); forced && *forced)
     return {forced};
-  std::vector<std::string> folders = foldersToSearch(search);
-  std::vector<std::string> names;
-  auto add = [&](const std::string &file) {
-    if (search.systemPlaces)
-      names.push_back(file);
-    for (const std::string &folder : folders)
-      if (fs::exists(folder + "/" + file))
-        names.push_back(folder + "/" + file);
-  };
+  std::vector<std::string> files;
   unsigned newest =
       search.maxMajor ? std::min(search.maxMajor, kNewestMajor) : kNewestMajor;
   for (unsigned major = newest; major >= kOldestMajor; --major)
-    add("libnvrtc.so." + std::to_string(major));
+    files.push_back("libnvrtc.so." + std::to_string(major));
   // Version 11 and some distributions number by minor version as well.
-  add("libnvrtc.so.11.2");
-  add("libnvrtc.so");
-  return names;
+  files.push_back("libnvrtc.so.11.2");
+  files.push_back("libnvrtc.so");
+  return librariesToTry(files, search.directories, search.systemPlaces);
 }
 
 static Error findFunctions(Nvrtc::Impl &impl) {

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Runtime/Cuda/TuningRecord.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,9 +32,27 @@ static constexpr unsigned kMaxDepth = 16;
 // JSON
 //===----------------------------------------------------------------------===//
 
+// 16 digits a word.
+static std::string hexOf(const std::array<uint64_t, 8> &words) {
+  std::string text;
+  for (uint64_t word : words)
+    text += llvm::utohexstr(word, /*LowerCase=*/true, /*Width=*/16);
+  return text;
+}
+
+static bool parseHex(StringRef text, std::array<uint64_t, 8> &words) {
+  constexpr size_t kDigits = 16;
+  if (text.size() != kDigits * words.size() ||
+      !llvm::all_of(text, llvm::isHexDigit))
+    return false;
+  for (auto [i, word] : llvm::enumerate(words))
+    text.substr(i * kDigits, kDigits).getAsInteger(16, word);
+  return true;
+}
+
 Object fusec::runtime::toJson(const TuningEntry &entry) {
   auto text = [](StringRef t) { return Value(llvm::json::fixUTF8(t)); };
-  return Object{{"problem", text(entry.key.problem)},
+  Object object{{"problem", text(entry.key.problem)},
                 {"machine", text(entry.key.machine)},
                 {"capability", int64_t(entry.key.capability)},
                 {"multiprocessors", int64_t(entry.key.multiprocessors)},
@@ -45,6 +64,16 @@ Object fusec::runtime::toJson(const TuningEntry &entry) {
                 {"model_us", entry.modelMicroseconds},
                 {"timed", int64_t(entry.timed)},
                 {"date", entry.date}};
+  if (const auto &vendor = entry.vendor) {
+    const VendorAlgorithm &algorithm = vendor->algorithm;
+    object["vendor"] =
+        Object{{"version", int64_t(algorithm.version)},
+               {"algorithm", hexOf(algorithm.words)},
+               {"workspace_bytes", int64_t(algorithm.workspaceBytes)},
+               {"own", text(vendor->own)},
+               {"own_us", vendor->ownMicroseconds}};
+  }
+  return object;
 }
 
 namespace {
@@ -76,6 +105,17 @@ public:
     if (!value || *value < 0)
       return fail(name, "seconds since 1970");
     to = *value;
+  }
+  void algorithm(VendorAlgorithm &to) {
+    auto version = object.getInteger("version");
+    auto bytes = object.getInteger("workspace_bytes");
+    auto words = object.getString("algorithm");
+    if (!version || *version < 0 || !bytes || *bytes < 0 ||
+        uint64_t(*bytes) > kMostVendorWorkspace || !words ||
+        !parseHex(*words, to.words))
+      return fail("vendor", "an algorithm of a library");
+    to.version = uint64_t(*version);
+    to.workspaceBytes = uint64_t(*bytes);
   }
   Error take() {
     if (problem.empty())
@@ -116,6 +156,21 @@ Expected<TuningEntry> fusec::runtime::tuningEntry(const Value &value) {
   fields.date("date", entry.date);
   if (Error error = fields.take())
     return std::move(error);
+  if (const Value *vendor = object->get("vendor")) {
+    const Object *parts = vendor->getAsObject();
+    if (!parts)
+      return llvm::createStringError(
+          "entry of a tuning record: expected an object as 'vendor'");
+    Fields of(*parts);
+    VendorChoice choice;
+    choice.algorithm.name = entry.choice;
+    of.algorithm(choice.algorithm);
+    of.text("own", choice.own);
+    of.time("own_us", choice.ownMicroseconds);
+    if (Error error = of.take())
+      return std::move(error);
+    entry.vendor = std::move(choice);
+  }
   return entry;
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Driver.h"
 #include "NvrtcLibrary.h"
+#include "SameShape.h"
 
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -121,21 +122,6 @@ static_assert(offsetof(LaunchConfig, attributes) ==
               offsetof(CUlaunchConfig, attrs));
 static_assert(offsetof(LaunchConfig, attributeCount) ==
               offsetof(CUlaunchConfig, numAttrs));
-
-// Two types that are passed alike: pointers alike, and integers or enumerations
-// of one size.
-template <typename Ours, typename Theirs>
-constexpr bool passedAlike =
-    std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-    std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs> &&
-    sizeof(Ours) == sizeof(Theirs);
-
-template <typename Ours, typename Theirs>
-struct SameShape : std::false_type {};
-template <typename R, typename... A, typename S, typename... B>
-  requires(sizeof...(A) == sizeof...(B))
-struct SameShape<R (*)(A...), S (*)(B...)>
-    : std::bool_constant<passedAlike<R, S> && (passedAlike<A, B> && ...)> {};
 
 // The name that the header's macros make of a function.
 #define FUSEC_TEXT_OF(...) #__VA_ARGS__

@@ -75,6 +75,42 @@ TEST_F(TuningRecordTest, KeepsWhatItIsGiven) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(TuningRecordTest, KeepsWhatIsTheVendors) {
+  TuningRecord record(folder);
+  TuningEntry entry = entryOf("a");
+  entry.choice = "cuBLASLt 13.1.0 algorithm 66 tile 5";
+  entry.vendor = {{entry.choice, 130100, {0, 1, ~uint64_t(0), 0xabc}, 4096},
+                  entry.model,
+                  45.5};
+  llvm::cantFail(record.insert(entry));
+  EXPECT_EQ(record.find(entry.key), entry);
+  auto refused = [&](auto change) {
+    llvm::json::Object object = toJson(entry);
+    change(object, *object.getObject("vendor"));
+    return text(tuningEntry(llvm::json::Value(std::move(object))));
+  };
+  using llvm::json::Object;
+  EXPECT_EQ(refused([](Object &, Object &) {}), "");
+  EXPECT_TRUE(contains(refused([](Object &o, Object &) { o["vendor"] = 3; }),
+                       "expected an object as 'vendor'"));
+  for (llvm::json::Value algorithm :
+       {llvm::json::Value(7), llvm::json::Value("12"),
+        llvm::json::Value(std::string(128, 'g'))})
+    EXPECT_TRUE(contains(
+        refused([&](Object &, Object &v) { v["algorithm"] = algorithm; }),
+        "expected an algorithm of a library as 'vendor'"));
+  EXPECT_TRUE(contains(
+      refused([](Object &, Object &v) { v["workspace_bytes"] = 1 << 30; }),
+      "expected an algorithm"));
+  EXPECT_TRUE(contains(refused([](Object &, Object &v) { v["version"] = -1; }),
+                       "expected an algorithm"));
+  EXPECT_TRUE(contains(refused([](Object &, Object &v) { v.erase("own"); }),
+                       "as 'own'"));
+  EXPECT_TRUE(
+      contains(refused([](Object &, Object &v) { v["own_us"] = "fast"; }),
+               "as 'own_us'"));
+}
+
 TEST_F(TuningRecordTest, EveryPartOfTheKeyCounts) {
   TuningRecord record(folder);
   llvm::cantFail(record.insert(entryOf("a")));

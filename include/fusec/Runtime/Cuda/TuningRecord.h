@@ -12,6 +12,7 @@
 #ifndef FUSEC_RUNTIME_CUDA_TUNINGRECORD_H
 #define FUSEC_RUNTIME_CUDA_TUNINGRECORD_H
 
+#include "fusec/Runtime/VendorCall.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
@@ -34,6 +35,15 @@ struct TuningKey {
   friend bool operator==(const TuningKey &, const TuningKey &) = default;
 };
 
+/// A choice that is the vendor's library, in one version of it.
+struct VendorChoice {
+  VendorAlgorithm algorithm;
+  /// The fastest kernel, for where that is not there or not wanted.
+  std::string own;
+  double ownMicroseconds = 0;
+  friend bool operator==(const VendorChoice &, const VendorChoice &) = default;
+};
+
 /// One measured choice. Times in µs, median of replays.
 struct TuningEntry {
   TuningKey key;
@@ -42,6 +52,8 @@ struct TuningEntry {
   /// Names of candidates: what was fastest, and what the model had chosen.
   std::string choice, model;
   double microseconds = 0, modelMicroseconds = 0;
+  /// Where the choice is the vendor's library.
+  std::optional<VendorChoice> vendor = std::nullopt;
   /// Candidates that were timed.
   uint32_t timed = 0;
   /// Seconds since 1970.
@@ -50,7 +62,9 @@ struct TuningEntry {
 };
 
 /// {"problem", "machine", "capability", "multiprocessors", "generator",
-/// "title", "choice", "model", "us", "model_us", "timed", "date"}.
+/// "title", "choice", "model", "us", "model_us", "timed", "date"}, and if the
+/// choice is the vendor's "vendor": {"version", "algorithm" (words in
+/// hexadecimal), "workspace_bytes", "own", "own_us"}.
 llvm::json::Object toJson(const TuningEntry &entry);
 /// The inverse. Fails on what is missing, of another type, out of range or
 /// longer than anything that is written.

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "AskChooser.h"
 #include "GraphDigest.h"
+#include "PlainProduct.h"
 #include "ProgramBuilder.h"
 #include "fusec/Analysis/ExactSums.h"
 
@@ -11,7 +12,7 @@ using namespace fusec;
 using namespace fusec::driver;
 
 ScheduleAnswer AskChooser::choose(const ScheduleQuestion &asked) const {
-  ScheduleDecision made{asked, {}, {}, {}};
+  ScheduleDecision made{asked, {}, {}, {}, {}, {}};
   ScheduleQuestion &question = made.question;
   Operation *first = form.ops.front();
   question.problem = regionDigest(first->getParentOfType<graph::FusionOp>());
@@ -44,5 +45,10 @@ std::optional<ScheduleDecision> AskChooser::take(graph::FusionOp fusion) {
   if (!describe(fusion->getOperandTypes(), decision->inputs) ||
       !describe(fusion->getResultTypes(), decision->outputs))
     return std::nullopt;
+  if (vendor && options.numerics == NumericsMode::Default && !options.pattern) {
+    decision->product = plainProduct(fusion, form);
+    if (decision->product)
+      decision->vendor = vendor->algorithmFor(decision->question.problem);
+  }
   return std::exchange(decision, std::nullopt);
 }

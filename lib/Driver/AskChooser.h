@@ -13,10 +13,10 @@ namespace fusec::driver {
 /// one call of `lowerRegion`.
 class AskChooser final : public ScheduleChooser {
 public:
-  /// `form` is the region whose sizes decide.
-  AskChooser(const ScheduleChooser &chooser, const analysis::RegionForm &form,
-             const TileOptions &options)
-      : chooser(chooser), form(form), options(options) {}
+  /// `form` is the region whose sizes decide; `vendor` may be null.
+  AskChooser(const ScheduleChooser &chooser, const VendorChooser *vendor,
+             const analysis::RegionForm &form, const TileOptions &options)
+      : chooser(chooser), vendor(vendor), form(form), options(options) {}
 
   ScheduleAnswer choose(const ScheduleQuestion &question) const override;
 
@@ -25,6 +25,7 @@ public:
 
 private:
   const ScheduleChooser &chooser;
+  const VendorChooser *vendor;
   const analysis::RegionForm &form;
   const TileOptions &options;
   mutable std::optional<ScheduleDecision> decision;

@@ -29,6 +29,7 @@ static CompileOptions optionsToDecide(CompileOptions options) {
   options.target.multiprocessors =
       std::min(options.target.multiprocessors, preset.multiprocessors);
   options.chooser = nullptr;
+  options.vendor = nullptr;
   return options;
 }
 

@@ -225,7 +225,7 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
       summary.kernel = program.addKernel(std::move(*text));
     }
     program.addLaunch(region.fusion, region.simt, summary.kernel,
-                      cuda::dynamicSharedBytes(region.simt));
+                      cuda::dynamicSharedBytes(region.simt), region.decision);
     return success();
   }
   SmallVector<graph::FusionOp> fusions;

@@ -110,8 +110,10 @@ uint32_t ProgramBuilder::addKernel(runtime::Kernel kernel) {
   return it->second;
 }
 
-void ProgramBuilder::addLaunch(graph::FusionOp fusion, simt::KernelOp kernel,
-                               uint32_t index, uint32_t dynamicSharedBytes) {
+void ProgramBuilder::addLaunch(
+    graph::FusionOp fusion, simt::KernelOp kernel, uint32_t index,
+    uint32_t dynamicSharedBytes,
+    const std::optional<ScheduleDecision> &decision) {
   runtime::Launch launch;
   launch.kernel = index;
   launch.dynamicSharedBytes = dynamicSharedBytes;
@@ -126,6 +128,9 @@ void ProgramBuilder::addLaunch(graph::FusionOp fusion, simt::KernelOp kernel,
     boxes.map.buffer = std::get<BufferRef>(launch.args[boxes.argument]);
     launch.args.push_back(std::move(boxes.map));
   }
+  if (decision && decision->vendor)
+    runtime::addVendorCall(program, launch, *decision->product,
+                           *decision->vendor);
   program.steps.push_back(std::move(launch));
 }
 

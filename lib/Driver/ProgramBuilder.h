@@ -23,9 +23,10 @@ public:
   /// Adds a kernel unless one of equal text is there; returns its index.
   uint32_t addKernel(runtime::Kernel kernel);
   /// Adds the launch of `fusion` by kernel `index` with the grid and extents
-  /// of `kernel`.
+  /// of `kernel`, and with the vendor's call of `decision`, if there is one.
   void addLaunch(graph::FusionOp fusion, simt::KernelOp kernel, uint32_t index,
-                 uint32_t dynamicSharedBytes = 0);
+                 uint32_t dynamicSharedBytes,
+                 const std::optional<ScheduleDecision> &decision);
   /// Adds the launch of several regions by kernel `index`, made by
   /// `emitJointKernel` of `kernels`, which are parallel to `fusions`.
   void addJointLaunch(llvm::ArrayRef<graph::FusionOp> fusions,

@@ -18,7 +18,8 @@ FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
   std::optional<AskChooser> ask;
   if (chooser)
     asking.chooser = &ask.emplace(
-        *chooser, tileOptions.pattern ? *tileOptions.pattern : form, options);
+        *chooser, vendor, tileOptions.pattern ? *tileOptions.pattern : form,
+        tileOptions);
   FailureOr<tile::KernelOp> kernel =
       lowerRegion(fusion, form, asking, kernels, name);
   if (failed(kernel)) {

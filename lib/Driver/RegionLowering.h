@@ -36,7 +36,8 @@ public:
   RegionLowering(mlir::ModuleOp kernels, const CompileOptions &options,
                  Compilation &result)
       : kernels(kernels), options{options.target, options.numerics},
-        chooser(options.chooser.get()), result(result) {}
+        chooser(options.chooser.get()), vendor(options.vendor.get()),
+        result(result) {}
 
   /// Lowers all regions of `function`; a region that no schedule reaches runs
   /// as one kernel per op.
@@ -72,6 +73,7 @@ private:
   mlir::ModuleOp kernels;
   TileOptions options;
   const ScheduleChooser *chooser;
+  const VendorChooser *vendor;
   Compilation &result;
   analysis::FactTable facts, patternFacts, countedFacts;
   unsigned numKernels = 0;

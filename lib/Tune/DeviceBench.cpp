@@ -117,6 +117,10 @@ Expected<std::vector<std::string>> DeviceBench::load(const Candidates &task) {
       failures.back() = llvm::toString(executable.takeError());
       continue;
     }
+    // Its kernel would run instead.
+    failures.back() = (*executable)->vendorProblem();
+    if (!failures.back().empty())
+      continue;
     auto context = runtime::ExecutionContext::create(std::move(*executable));
     if (context)
       contexts.back() = std::move(*context);
@@ -210,6 +214,12 @@ Expected<double> DeviceBench::time(size_t candidate) {
   }
   llvm::sort(times);
   return times[(times.size() - 1) / 2];
+}
+
+Expected<std::vector<runtime::VendorAlgorithm>>
+DeviceBench::vendorAlgorithms(const runtime::MatrixProduct &product,
+                              size_t most) {
+  return device->vendorAlgorithms(product, most);
 }
 
 double DeviceBench::now() {

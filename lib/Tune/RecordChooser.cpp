@@ -52,11 +52,21 @@ void RecordChooser::add(runtime::TuningEntry entry) {
 }
 
 /// "44.10 us against 48.00 of the model's choice".
-static std::string timesOf(const runtime::TuningEntry &entry) {
+static std::string timesOf(const runtime::TuningEntry &entry, bool useVendor) {
   std::string text;
   llvm::raw_string_ostream os(text);
+  if (entry.vendor && !useVendor) {
+    os << llvm::format("%.2f us, the fastest kernel; ",
+                       entry.vendor->ownMicroseconds)
+       << entry.choice << llvm::format(" took %.2f", entry.microseconds);
+    return text;
+  }
   os << llvm::format("%.2f us", entry.microseconds);
-  if (entry.choice != entry.model)
+  if (entry.vendor && entry.vendor->own != entry.model)
+    os << llvm::format(" against %.2f of the fastest kernel and %.2f of the "
+                       "model's choice",
+                       entry.vendor->ownMicroseconds, entry.modelMicroseconds);
+  else if (entry.choice != entry.model)
     os << llvm::format(" against %.2f of the model's choice",
                        entry.modelMicroseconds);
   else
@@ -64,15 +74,29 @@ static std::string timesOf(const runtime::TuningEntry &entry) {
   return text;
 }
 
-ScheduleAnswer RecordChooser::choose(const ScheduleQuestion &question) const {
+std::optional<runtime::TuningEntry>
+RecordChooser::find(const std::string &problem, llvm::StringRef &source) const {
+  source = "tuned now: ";
+  if (auto it = found.find(problem); it != found.end())
+    return it->second;
+  source = "tuning record: ";
+  return record ? record->find(keyOf(problem, machine)) : std::nullopt;
+}
+
+std::optional<runtime::VendorAlgorithm>
+RecordChooser::algorithmFor(const std::string &problem) const {
+  llvm::StringRef source;
   std::optional<runtime::TuningEntry> entry;
-  std::string source = "tuned now: ";
-  if (auto it = found.find(question.problem); it != found.end()) {
-    entry = it->second;
-  } else if (record) {
-    entry = record->find(keyOf(question.problem, machine));
-    source = "tuning record: ";
-  }
+  if (useVendor)
+    entry = find(problem, source);
+  if (!entry || !entry->vendor)
+    return std::nullopt;
+  return entry->vendor->algorithm;
+}
+
+ScheduleAnswer RecordChooser::choose(const ScheduleQuestion &question) const {
+  llvm::StringRef source;
+  std::optional<runtime::TuningEntry> entry = find(question.problem, source);
   if (!entry)
     return {0,
             "the model's choice; " +
@@ -80,8 +104,8 @@ ScheduleAnswer RecordChooser::choose(const ScheduleQuestion &question) const {
                               machine.name
                         : whyNoRecord)};
   for (auto [i, candidate] : llvm::enumerate(question.candidates))
-    if (candidate.name == entry->choice)
-      return {i, source + timesOf(*entry)};
+    if (candidate.name == (entry->vendor ? entry->vendor->own : entry->choice))
+      return {i, source.str() + timesOf(*entry, useVendor)};
   return {0, "the model's choice; the tuning record names one that is no "
              "candidate here"};
 }

@@ -16,6 +16,8 @@ static Object toJson(const CandidateResult &candidate) {
     object["us"] = *candidate.microseconds;
   if (!candidate.dropped.empty())
     object["dropped"] = llvm::json::fixUTF8(candidate.dropped);
+  if (candidate.isVendor)
+    object["vendor"] = true;
   return object;
 }
 
@@ -32,6 +34,8 @@ Object fusec::tune::toJson(const TuneReport &report) {
       object["choice"] = kernel.result.candidates[kernel.result.winner].name;
     if (!kernel.failure.empty())
       object["failure"] = llvm::json::fixUTF8(kernel.failure);
+    if (!kernel.noVendor.empty())
+      object["no_vendor"] = llvm::json::fixUTF8(kernel.noVendor);
     object["candidates"] = std::move(candidates);
     kernels.push_back(std::move(object));
   }
@@ -56,7 +60,11 @@ static std::string outcomeOf(const TunedKernel &kernel) {
   } else {
     const CandidateResult &winner = result.candidates[result.winner];
     os << llvm::format("%.2f us", *winner.microseconds);
-    if (result.winner)
+    if (winner.isVendor)
+      os << llvm::format(" against %.2f of the fastest kernel",
+                         *result.candidates[result.own].microseconds)
+         << ", " << winner.name;
+    else if (result.winner)
       os << llvm::format(" against %.2f", *result.candidates[0].microseconds)
          << ", " << winner.name;
     else
@@ -86,6 +94,12 @@ std::string fusec::tune::toText(const TuneReport &report) {
         os << "    " << candidate.name << " was dropped: " << candidate.dropped
            << '\n';
   }
+  auto without = llvm::find_if(report.kernels, [](const TunedKernel &kernel) {
+    return !kernel.noVendor.empty();
+  });
+  if (without != report.kernels.end())
+    os << "  the vendor's library did not compete: " << without->noVendor
+       << '\n';
   if (!report.notKept.empty())
     os << "  not kept for later: " << report.notKept << '\n';
   return text;

@@ -14,6 +14,11 @@ using llvm::Expected;
 
 Bench::~Bench() = default;
 
+Expected<std::vector<runtime::VendorAlgorithm>>
+Bench::vendorAlgorithms(const runtime::MatrixProduct &, size_t) {
+  return std::vector<runtime::VendorAlgorithm>();
+}
+
 /// A candidate that is this much slower than the best is not timed further.
 static constexpr double kHopeless = 1.5;
 
@@ -55,7 +60,7 @@ public:
         samples(task.candidates.size()) {
     for (const Candidate &candidate : task.candidates)
       result.candidates.push_back(
-          {candidate.name, candidate.predicted, {}, ""});
+          {candidate.name, candidate.predicted, {}, "", candidate.isVendor});
   }
 
   Expected<SearchResult> run();
@@ -71,7 +76,8 @@ private:
   std::string compare(size_t candidate);
   Error timeAll();
   double medianOf(size_t candidate) const;
-  std::optional<std::pair<size_t, double>> best() const;
+  std::optional<std::pair<size_t, double>> best(bool withVendors = true) const;
+  size_t fastest(bool vendors, size_t than) const;
   void report();
 
   const Candidates &task;
@@ -141,10 +147,11 @@ double Search::medianOf(size_t candidate) const {
 }
 
 /// Of those that are timed and in; the first of equal ones.
-std::optional<std::pair<size_t, double>> Search::best() const {
+std::optional<std::pair<size_t, double>> Search::best(bool withVendors) const {
   std::optional<std::pair<size_t, double>> found;
   for (size_t i = 0; i < samples.size(); ++i)
-    if (isIn(i) && !samples[i].empty())
+    if (isIn(i) && !samples[i].empty() &&
+        (withVendors || !task.candidates[i].isVendor))
       if (double median = medianOf(i); !found || median < found->second)
         found = {i, median};
   return found;
@@ -180,13 +187,30 @@ Error Search::timeAll() {
     }
     if (rounds + 1 < kFewestRounds)
       continue;
-    // Those that are kept for their place in the report have a median.
-    double bound = best()->second * kHopeless;
+    // Those that are kept for their place in the report have a median. The
+    // fastest kernel is wanted also where the vendor's library is faster.
+    double bound = best()->second * kHopeless,
+           ownBound = best(/*withVendors=*/false)->second * kHopeless;
     for (size_t i = 1; i < samples.size(); ++i)
-      if (isIn(i) && medianOf(i) > bound)
+      if (isIn(i) &&
+          medianOf(i) > (task.candidates[i].isVendor ? bound : ownBound))
         drop(i, "it is much slower");
   }
   return Error::success();
+}
+
+/// The fastest of those that are the vendor's, or are not, if it is faster than
+/// another one by more than the least gain; else that one.
+size_t Search::fastest(bool vendors, size_t than) const {
+  size_t winner = than;
+  double bound = *result.candidates[than].microseconds * (1 - kLeastGain);
+  for (auto [i, candidate] : llvm::enumerate(result.candidates))
+    if (i != than && candidate.isVendor == vendors &&
+        candidate.dropped.empty() && *candidate.microseconds < bound) {
+      winner = i;
+      bound = *candidate.microseconds;
+    }
+  return winner;
 }
 
 Expected<SearchResult> Search::run() {
@@ -208,12 +232,8 @@ Expected<SearchResult> Search::run() {
       result.candidates[0].microseconds.has_value() && result.timed() > 1;
   if (!result.isMeasured)
     return std::move(result);
-  double bound = *result.candidates[0].microseconds * (1 - kLeastGain);
-  for (auto [i, candidate] : llvm::enumerate(result.candidates))
-    if (i && candidate.dropped.empty() && *candidate.microseconds < bound) {
-      result.winner = i;
-      bound = *candidate.microseconds;
-    }
+  result.own = fastest(/*vendors=*/false, 0);
+  result.winner = fastest(/*vendors=*/true, result.own);
   return std::move(result);
 }
 

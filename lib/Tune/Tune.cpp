@@ -30,10 +30,21 @@ struct FixedChooser final : ScheduleChooser {
   size_t position;
 };
 
+/// Has products looked for where a vendor could compute them.
+struct NoVendor final : driver::VendorChooser {
+  std::optional<runtime::VendorAlgorithm>
+  algorithmFor(const std::string &) const override {
+    return std::nullopt;
+  }
+};
+
 /// A kernel and what the planner thinks it takes in all.
 struct Task {
   Candidates candidates;
   double microseconds = 0;
+  /// What the vendor's library may compute instead.
+  std::optional<runtime::MatrixProduct> product = std::nullopt;
+  std::string noVendor = "";
 };
 } // namespace
 
@@ -45,11 +56,13 @@ compileWith(size_t position, mlir::ModuleOp module,
   return driver::compile(*copy, options);
 }
 
-/// The kernels of `model` that have several candidates, each with its first.
+/// The kernels of `model` that have several candidates, or a product that the
+/// vendor may have more for, without any yet.
 static std::vector<Task> tasksOf(const driver::Compilation &model) {
   std::vector<Task> tasks;
   for (const driver::KernelSummary &kernel : model.kernels) {
-    if (!kernel.decision || kernel.decision->question.candidates.size() < 2)
+    if (!kernel.decision || (kernel.decision->question.candidates.size() < 2 &&
+                             !kernel.decision->product))
       continue;
     const ScheduleQuestion &question = kernel.decision->question;
     auto same = llvm::find_if(tasks, [&](const Task &task) {
@@ -65,7 +78,8 @@ static std::vector<Task> tasksOf(const driver::Compilation &model) {
                       {},
                       question.isExactOnSimpleData,
                       1},
-                     kernel.cost.total()});
+                     kernel.cost.total(),
+                     kernel.decision->product});
   }
   return tasks;
 }
@@ -96,6 +110,35 @@ static void addCandidates(std::vector<Task> &tasks,
   }
 }
 
+/// What the library's heuristics name for a product, best first.
+static constexpr size_t kVendorCandidates = 8;
+
+/// Adds what the vendor's library offers: the launch of the model's choice with
+/// a call in its place.
+static void addVendorCandidates(Task &task, Bench &bench) {
+  if (!task.product)
+    return;
+  auto offered = bench.vendorAlgorithms(*task.product, kVendorCandidates);
+  if (!offered) {
+    task.noVendor = llvm::toString(offered.takeError());
+    return;
+  }
+  double predicted = task.candidates.candidates.front().predicted;
+  for (const runtime::VendorAlgorithm &algorithm : *offered) {
+    runtime::Program program = task.candidates.candidates.front().program;
+    addVendorCall(program, std::get<runtime::Launch>(program.steps.front()),
+                  *task.product, algorithm);
+    if (llvm::Error error = planWorkspace(program)) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    // It adds in an order that nobody states.
+    task.candidates.candidates.push_back({algorithm.name, algorithm.name,
+                                          predicted, std::move(program),
+                                          /*isVendor=*/true});
+  }
+}
+
 /// The kernels with candidates of `module`, with as many as there is time for.
 static Expected<std::vector<Task>>
 findTasks(mlir::ModuleOp module, const driver::CompileOptions &options,
@@ -121,6 +164,8 @@ findTasks(mlir::ModuleOp module, const driver::CompileOptions &options,
     else
       llvm::consumeError(other.takeError());
   }
+  for (Task &task : tasks)
+    addVendorCandidates(task, bench);
   llvm::erase_if(tasks, [](const Task &task) {
     return task.candidates.candidates.size() < 2;
   });
@@ -135,8 +180,9 @@ findTasks(mlir::ModuleOp module, const driver::CompileOptions &options,
   return sorted;
 }
 
-/// What a record keeps of a search.
+/// What a record keeps of a search among `candidates`.
 static runtime::TuningEntry entryOf(const TunedKernel &kernel,
+                                    const Candidates &candidates,
                                     const Machine &machine) {
   const SearchResult &result = kernel.result;
   runtime::TuningEntry entry;
@@ -146,6 +192,12 @@ static runtime::TuningEntry entryOf(const TunedKernel &kernel,
   entry.model = result.candidates[0].name;
   entry.microseconds = *result.candidates[result.winner].microseconds;
   entry.modelMicroseconds = *result.candidates[0].microseconds;
+  if (const Candidate &winner = candidates.candidates[result.winner];
+      winner.isVendor)
+    entry.vendor = {std::get<runtime::Launch>(winner.program.steps.front())
+                        .vendor->algorithm,
+                    result.candidates[result.own].name,
+                    *result.candidates[result.own].microseconds};
   entry.timed = result.timed();
   entry.date = std::time(nullptr);
   return entry;
@@ -158,8 +210,10 @@ Expected<TuneReport> fusec::tune::tune(mlir::ModuleOp module,
                                        const runtime::TuningRecord *record,
                                        const TuneOptions &tuneOptions) {
   double begin = bench.now(), end = begin + tuneOptions.seconds;
+  driver::CompileOptions asking = options;
+  asking.vendor = tuneOptions.vendor ? std::make_shared<NoVendor>() : nullptr;
   Expected<std::vector<Task>> tasks = findTasks(
-      module, options, bench, begin + kCompileShare * tuneOptions.seconds);
+      module, asking, bench, begin + kCompileShare * tuneOptions.seconds);
   if (!tasks)
     return tasks.takeError();
   TuneReport report;
@@ -169,6 +223,7 @@ Expected<TuneReport> fusec::tune::tune(mlir::ModuleOp module,
     kernel.problem = candidates.problem;
     kernel.title = candidates.title;
     kernel.launches = candidates.launches;
+    kernel.noVendor = task.noVendor;
     double now = bench.now();
     if (now >= end) {
       kernel.failure = "the time was over";
@@ -196,7 +251,7 @@ Expected<TuneReport> fusec::tune::tune(mlir::ModuleOp module,
     kernel.result = std::move(*result);
     if (!kernel.result.isMeasured)
       continue;
-    runtime::TuningEntry entry = entryOf(kernel, machine);
+    runtime::TuningEntry entry = entryOf(kernel, candidates, machine);
     report.modelMicroseconds += entry.modelMicroseconds * kernel.launches;
     report.microseconds += entry.microseconds * kernel.launches;
     if (record)

@@ -12,6 +12,17 @@
 
 namespace fusec::driver {
 
+/// Knows where the vendor's library was timed to be faster than kernels.
+/// Thread-safe.
+class VendorChooser {
+public:
+  virtual ~VendorChooser() = default;
+  /// The algorithm for a product that is the whole of a region; `problem` is
+  /// that of ScheduleQuestion. Nothing: the kernel.
+  virtual std::optional<runtime::VendorAlgorithm>
+  algorithmFor(const std::string &problem) const = 0;
+};
+
 /// Options of a compilation for GPU kernel text (CUDA and emulator).
 struct CompileOptions {
   TargetInfo target = TargetInfo::h200();
@@ -30,6 +41,10 @@ struct CompileOptions {
   /// Picks where a schedule offers several ways to build a kernel; null: the
   /// model does.
   std::shared_ptr<const ScheduleChooser> chooser = nullptr;
+  /// Asked where the chooser was, about products that the vendor's library can
+  /// compute; null: kernels alone. Not asked for NumericsMode::Exact, nor where
+  /// choices are those of other sizes (`compileLike`, `batchInvariant`).
+  std::shared_ptr<const VendorChooser> vendor = nullptr;
 };
 
 /// What the chooser of a compilation was asked for a kernel, and answered.
@@ -39,6 +54,10 @@ struct ScheduleDecision {
   /// What the kernel reads and writes: the first buffers among its launch's
   /// arguments, in order.
   std::vector<runtime::TensorSpec> inputs, outputs;
+  /// What the vendor's library could compute instead, if the region is nothing
+  /// else, and how it does.
+  std::optional<runtime::MatrixProduct> product = std::nullopt;
+  std::optional<runtime::VendorAlgorithm> vendor = std::nullopt;
 };
 
 /// A pass that only makes a graph or program better: all are right without it.

@@ -29,6 +29,8 @@ public:
   llvm::Expected<double> time(size_t candidate) override;
   /// The host's clock.
   double now() override;
+  llvm::Expected<std::vector<runtime::VendorAlgorithm>>
+  vendorAlgorithms(const runtime::MatrixProduct &product, size_t most) override;
 
 protected:
   /// `begin` makes it usable.

@@ -25,13 +25,15 @@ struct Candidate {
   double predicted = 0;
   /// One launch; inputs and outputs as the task has them.
   runtime::Program program;
+  /// The vendor's library computes it; no kernel of fusec.
+  bool isVendor = false;
 };
 
 /// A kernel that could be built in several ways.
 struct Candidates {
   /// Of ScheduleQuestion.
   std::string problem, title;
-  /// At least one; the model's choice first.
+  /// At least one; the model's choice first, those of the vendor last.
   std::vector<Candidate> candidates;
   /// Candidates of different orders are equal on simple data
   /// (fusec/Analysis/ExactSums.h).
@@ -59,6 +61,9 @@ public:
   virtual llvm::Expected<double> time(size_t candidate) = 0;
   /// Seconds since some moment; never less than before.
   virtual double now() = 0;
+  /// See Device; the default has none.
+  virtual llvm::Expected<std::vector<runtime::VendorAlgorithm>>
+  vendorAlgorithms(const runtime::MatrixProduct &product, size_t most);
 };
 
 /// What became of one candidate.
@@ -69,11 +74,14 @@ struct CandidateResult {
   std::optional<double> microseconds;
   /// Why it is out, if it is: it failed, was wrong, or the time was over.
   std::string dropped;
+  bool isVendor = false;
 };
 
 struct SearchResult {
   /// Position of what is used from now on.
   size_t winner = 0;
+  /// The fastest kernel of fusec, `winner` unless that is the vendor's.
+  size_t own = 0;
   /// Parallel to those of the task.
   std::vector<CandidateResult> candidates;
   /// The model's choice and another one were timed often enough to compare.
@@ -94,7 +102,8 @@ struct SearchOptions {
 
 /// Rounds in which each candidate is timed once; the first is not counted.
 inline constexpr unsigned kMostRounds = 12, kFewestRounds = 4;
-/// Another candidate than the model's must be this much faster.
+/// Another candidate than the model's must be this much faster than that, and
+/// the vendor's library than the fastest kernel.
 inline constexpr double kLeastGain = 0.02;
 
 /// Finds the fastest candidate whose results are those of the model's choice.

@@ -30,23 +30,33 @@ Machine machineOf(const TargetInfo &target, const runtime::Device *device);
 runtime::TuningKey keyOf(llvm::StringRef problem, const Machine &machine);
 
 /// Answers from a record and, before it, from what was just found.
-class RecordChooser final : public ScheduleChooser {
+class RecordChooser final : public ScheduleChooser,
+                            public driver::VendorChooser {
 public:
-  /// `record` null: the model chooses, and `why` says so.
+  /// `record` null: the model chooses, and `why` says so. Without `useVendor`
+  /// the fastest kernel is taken where the vendor's library was faster.
   RecordChooser(std::shared_ptr<const runtime::TuningRecord> record,
-                Machine machine, std::string whyNoRecord = "no tuning record")
+                Machine machine, std::string whyNoRecord = "no tuning record",
+                bool useVendor = true)
       : record(std::move(record)), machine(std::move(machine)),
-        whyNoRecord(std::move(whyNoRecord)) {}
+        whyNoRecord(std::move(whyNoRecord)), useVendor(useVendor) {}
 
   ScheduleAnswer choose(const ScheduleQuestion &question) const override;
+  std::optional<runtime::VendorAlgorithm>
+  algorithmFor(const std::string &problem) const override;
 
   /// Takes `entry` for its problem from now on. Not while others choose.
   void add(runtime::TuningEntry entry);
 
 private:
+  /// What is known of a problem; "tuned now" or "tuning record".
+  std::optional<runtime::TuningEntry> find(const std::string &problem,
+                                           llvm::StringRef &source) const;
+
   std::shared_ptr<const runtime::TuningRecord> record;
   Machine machine;
   std::string whyNoRecord;
+  bool useVendor;
   std::map<std::string, runtime::TuningEntry> found;
 };
 
@@ -65,6 +75,8 @@ struct TuneProgress {
 struct TuneOptions {
   /// The most that the search may take; what has begun is finished.
   double seconds = 30;
+  /// Whether the vendor's library competes.
+  bool vendor = true;
   std::function<void(const TuneProgress &)> progress = {};
 };
 
@@ -75,6 +87,9 @@ struct TunedKernel {
   SearchResult result;
   /// Why there is no result, if there is none.
   std::string failure;
+  /// Why the vendor's library did not compete for a product that it could be
+  /// asked for; empty if it did, or was not to.
+  std::string noVendor = "";
 };
 
 struct TuneReport {
@@ -98,8 +113,8 @@ tune(mlir::ModuleOp module, const driver::CompileOptions &options, Bench &bench,
      const runtime::TuningRecord *record, const TuneOptions &tuneOptions);
 
 /// {"seconds", "model_us", "us", "not_kept", "kernels": [{"title", "problem",
-/// "launches", "choice", "failure", "candidates": [{"name", "us",
-/// "predicted_us", "dropped"}]}]}.
+/// "launches", "choice", "failure", "no_vendor", "candidates": [{"name", "us",
+/// "predicted_us", "dropped", "vendor"}]}]}.
 llvm::json::Object toJson(const TuneReport &report);
 /// For people: a line for each kernel and for each candidate that was wrong.
 std::string toText(const TuneReport &report);

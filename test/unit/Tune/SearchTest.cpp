@@ -28,6 +28,7 @@ struct Row {
   std::string order = "k";
   HostTensor random = tensorOf({1, 2}), simple = tensorOf({3});
   std::string loadError = {}, runError = {}, timeError = {};
+  bool isVendor = false;
 };
 
 class TableBench : public Bench {
@@ -63,8 +64,11 @@ public:
   Candidates task() const {
     Candidates task;
     for (auto [i, row] : llvm::enumerate(rows))
-      task.candidates.push_back(
-          {"c" + std::to_string(i), row.order, 1 + double(i), {}});
+      task.candidates.push_back({"c" + std::to_string(i),
+                                 row.order,
+                                 1 + double(i),
+                                 {},
+                                 row.isVendor});
     return task;
   }
   /// The result with all the time there is, or `seconds`.
@@ -112,6 +116,35 @@ TEST(Search, StaysWithTheModelWhereLittleIsGained) {
   TableBench alone({taking(100)});
   EXPECT_FALSE(llvm::cantFail(alone.search()).isMeasured)
       << "nothing was compared";
+}
+
+// The vendor's library must be faster than the fastest kernel by as much as
+// that must be faster than the model's choice, which is known all the same.
+TEST(Search, VendorsMustWin) {
+  auto ofVendor = [](double microseconds) {
+    Row row = taking(microseconds);
+    row.isVendor = true;
+    return row;
+  };
+  TableBench wins(
+      {taking(100), taking(90), ofVendor(95), ofVendor(88), ofVendor(87)});
+  SearchResult result = llvm::cantFail(wins.search());
+  EXPECT_EQ(result.winner, 4u);
+  EXPECT_EQ(result.own, 1u);
+  EXPECT_TRUE(result.candidates[4].isVendor);
+  TableBench close({taking(100), taking(90), ofVendor(88.5)});
+  result = llvm::cantFail(close.search());
+  EXPECT_EQ(result.winner, 1u);
+  EXPECT_EQ(result.own, 1u);
+  TableBench far({taking(100), taking(90), ofVendor(10), ofVendor(16)});
+  result = llvm::cantFail(far.search());
+  EXPECT_EQ(result.winner, 2u);
+  EXPECT_EQ(result.own, 1u) << "not dropped as much slower";
+  EXPECT_EQ(result.candidates[3].dropped, "it is much slower");
+  TableBench alone({taking(100), ofVendor(90)});
+  result = llvm::cantFail(alone.search());
+  EXPECT_EQ(result.winner, 1u);
+  EXPECT_EQ(result.own, 0u);
 }
 
 TEST(Search, DoesNotTimeTheHopelessOn) {

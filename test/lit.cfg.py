@@ -47,7 +47,7 @@ if nvcc:
     config.available_features.add("nvcc")
     config.substitutions.append(("%nvcc", nvcc))
 
-for name in ("FUSEC_NVRTC", "FUSEC_CUDA_DRIVER"):
+for name in ("FUSEC_NVRTC", "FUSEC_CUBLASLT", "FUSEC_CUDA_DRIVER"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 # What `fusec devices` finds; suites that do not need the tool run without it.

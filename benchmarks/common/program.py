@@ -19,6 +19,10 @@ class Program:
         plan = self.program.plan or {}
         self.predicted_us = plan.get("predicted_us", 0)
         self.launches = plan.get("fusion", {}).get("launches", 0)
+        #: For each kernel with candidates, which was taken and why; `vendor` is
+        #: in those that cuBLASLt computes.
+        self.choices = [k["choice"] for k in plan.get("kernels", ())
+                        if "choice" in k]
         self.arrays = arrays
 
     def outputs(self):

@@ -21,6 +21,11 @@ def parse(arguments):
         prog="python3 -m benchmarks.gemm", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     harness.add_options(parser, "default: all", contenders.NAMES, 0.5)
+    parser.add_argument("--tune", type=float, default=0, metavar="S",
+                        help="let fusec time its candidates, cuBLASLt among "
+                             "them, for at most S seconds a case")
+    parser.add_argument("--no-vendor", action="store_true",
+                        help="without cuBLASLt, also with --tune")
     return parser.parse_args(arguments)
 
 
@@ -65,10 +70,12 @@ def run_case(case, options, arrays, rates):
         problem = case.problem(options.quick)
         row["bytes"], row["flops"] = problem.bytes, problem.flops
         with measure.time_limit(options.limit):
-            fusec = contenders.Fusec(problem, options.target, arrays)
+            fusec = contenders.Fusec(problem, options.target, arrays,
+                                     tune=options.tune,
+                                     vendor=not options.no_vendor)
         figures = row["contenders"]["fusec"] = {
             "compile_ms": fusec.compile_ms, "launches": fusec.launches,
-            "predicted_us": fusec.predicted_us}
+            "predicted_us": fusec.predicted_us, "choices": fusec.choices}
         count = 1 if not rates else measure.set_count(problem.bytes)
         sets = [([arrays.make(x) for x in problem.inputs], fusec.outputs())
                 for _ in range(count)]

@@ -10,7 +10,7 @@ NAMES = ("torch", "compile", "autotune")
 class Fusec(Program):
     """fusec through its Python module on the same buffers."""
 
-    def __init__(self, problem, target, arrays):
+    def __init__(self, problem, target, arrays, **options):
         import fusec
         if problem.text:
             graph = fusec.Graph.from_mlir(problem.text)
@@ -20,7 +20,7 @@ class Fusec(Program):
             for name, value in problem.graph(b, *values).items():
                 b.output(name, value)
             graph = b.finish()
-        super().__init__(graph, target, arrays)
+        super().__init__(graph, target, arrays, **options)
 
 
 class Torch:

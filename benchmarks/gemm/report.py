@@ -28,6 +28,8 @@ def judge(row, case, problem, read_rate):
     if any(spilled for _, spilled in fusec.get("kernels", ())):
         notes.append("spills")
     row["verdict"] = ", ".join(notes) or "met"
+    row["vendor"] = [choice["vendor"] for choice in fusec.get("choices", ())
+                     if "vendor" in choice]
 
 
 def table(rows):
@@ -52,7 +54,7 @@ def table(rows):
         if row["aim_bandwidth"]:
             aim += f", {row['aim_bandwidth']:.2f}"
         line += [aim, f"{row['error']:.1e}" if "error" in row else "-",
-                 row.get("verdict", "")]
+                 ", ".join([row.get("verdict", "")] + row.get("vendor", []))]
         lines.append(line)
     return columns(lines)
 

@@ -147,6 +147,10 @@ typedef struct fusec_compile_options {
       what is computed for an item has the same bits in batches of all sizes
       (docs/semantics.md). What is compiled like such an executable has it. */
   int32_t batch_invariant;
+  /** Not 0: the vendor's library of matrix products (cuBLASLt) neither competes
+      in a search nor runs where an earlier search found it the fastest. Without
+      a search it is never used. */
+  int32_t no_vendor;
 } fusec_compile_options;
 
 static inline fusec_compile_options fusec_compile_options_default(void) {

@@ -237,6 +237,10 @@ static fusec_error *load(runtime::Program program, ExecutableData &executable) {
   if (!loaded)
     return toError(loaded.takeError(), FUSEC_FAILED);
   executable.loaded = std::move(*loaded);
+  if (const std::string &why = executable.loaded->vendorProblem(); !why.empty())
+    executable.settings->say(FUSEC_LOG_WARNING,
+                             "kernels run in place of the vendor's library: " +
+                                 llvm::Twine(why));
   return nullptr;
 }
 

@@ -19,7 +19,8 @@ fusec_error *api::readTuning(const fusec_compile_options &options,
     return makeError(FUSEC_INVALID_ARGUMENT,
                      "tune_seconds: expected an opened CUDA device or emulator "
                      "and no 'like'");
-  request = {options.tune_seconds, !options.no_tuning_record};
+  request = {options.tune_seconds, !options.no_tuning_record,
+             !options.no_vendor};
   return nullptr;
 }
 
@@ -51,12 +52,14 @@ fusec_error *api::chooseKernels(const Settings &settings,
   auto chooser = std::make_shared<tune::RecordChooser>(
       request.useRecord ? record : nullptr, machine,
       request.useRecord ? "there is no folder with a tuning record"
-                        : "no_tuning_record is set");
+                        : "no_tuning_record is set",
+      request.useVendor);
   if (request.seconds > 0) {
     auto bench = tune::DeviceBench::create(device->target.device);
     if (!bench)
       return toError(bench.takeError(), FUSEC_FAILED);
-    tune::TuneOptions search{request.seconds, progressOf(settings)};
+    tune::TuneOptions search{request.seconds, request.useVendor,
+                             progressOf(settings)};
     auto found = tune::tune(module, options, **bench, *chooser, machine,
                             record.get(), search);
     if (!found)
@@ -65,6 +68,8 @@ fusec_error *api::chooseKernels(const Settings &settings,
       settings.say(FUSEC_LOG_WARNING, found->notKept);
     report = std::move(*found);
   }
+  if (request.useVendor)
+    options.vendor = chooser;
   options.chooser = std::move(chooser);
   return nullptr;
 }

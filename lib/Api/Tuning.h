@@ -14,6 +14,7 @@ struct TuningRequest {
   /// 0: no search.
   double seconds = 0;
   bool useRecord = true;
+  bool useVendor = true;
 };
 
 /// Checks the fields; `canSearch` says whether there is a device with kernels

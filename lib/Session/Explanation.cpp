@@ -92,6 +92,8 @@ static KernelEntry entryOf(const driver::KernelSummary &summary,
     entry.numCandidates = question.candidates.size();
     entry.choice = question.candidates[answer.candidate].name;
     entry.choiceWhy = answer.why;
+    if (const auto &vendor = summary.decision->vendor)
+      entry.vendor = vendor->name;
   }
   return entry;
 }

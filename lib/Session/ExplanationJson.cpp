@@ -73,10 +73,14 @@ static Object kernelJson(const KernelEntry &kernel) {
                 {"code", nullptr}};
   if (!kernel.schedule.empty())
     object["schedule"] = kernel.schedule;
-  if (!kernel.choice.empty())
-    object["choice"] = Object{{"name", kernel.choice},
-                              {"candidates", int64_t(kernel.numCandidates)},
-                              {"why", jsonText(kernel.choiceWhy)}};
+  if (!kernel.choice.empty()) {
+    Object choice{{"name", kernel.choice},
+                  {"candidates", int64_t(kernel.numCandidates)},
+                  {"why", jsonText(kernel.choiceWhy)}};
+    if (!kernel.vendor.empty())
+      choice["vendor"] = jsonText(kernel.vendor);
+    object["choice"] = std::move(choice);
+  }
   if (!kernel.split.empty())
     object["split"] = jsonText(kernel.split);
   if (!kernel.parts.empty())

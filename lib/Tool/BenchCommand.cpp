@@ -25,6 +25,8 @@ struct StepEntry {
   /// A kernel's entry, or "copy", "fill", "call while".
   std::string name;
   std::string ops;
+  /// What runs in place of the kernel, if the vendor's library does.
+  std::string vendor;
   std::optional<Times> times;
   /// Each element once.
   double bytes = 0;
@@ -106,12 +108,14 @@ static std::string nameOf(const runtime::Program &program,
 }
 
 /// What is known of the steps before anything runs.
-static void describeSteps(const Compiled &compiled, BenchReport &report) {
+static void describeSteps(const Session &session, BenchReport &report) {
+  const Compiled &compiled = *session.compiled();
   const runtime::Program &program = compiled.compilation.program;
   for (const runtime::Step &step : program.steps) {
     StepEntry entry;
     entry.name = nameOf(program, step);
     entry.bytes = bytesOf(program, step);
+    entry.vendor = session.vendorOf(report.steps.size());
     report.steps.push_back(std::move(entry));
   }
   for (const driver::KernelSummary &summary : compiled.compilation.kernels) {
@@ -183,7 +187,10 @@ static void printSteps(const BenchReport &report) {
     if (gpu)
       os << llvm::format(" %9s",
                          percentText(report.ofFloor(step.bytes, us)).c_str());
-    os << "  " << step.ops << '\n';
+    os << "  " << step.ops;
+    if (!step.vendor.empty())
+      os << ", by " << step.vendor;
+    os << '\n';
   }
 }
 
@@ -208,6 +215,8 @@ static void print(const Session &session, const Benchmark &bench,
                        report.bytes / *report.bandwidth * 1e6,
                        *report.bandwidth / 1e12)
        << percentText(report.ofFloor(report.bytes, kernels)) << " of it\n";
+  if (std::string why = session.vendorProblem(); !why.empty())
+    os << "vendor:   kernels run in its place: " << why << '\n';
   if (report.joules)
     os << llvm::format("energy:   %.4g mJ per call\n", *report.joules * 1e3);
   else
@@ -240,15 +249,17 @@ static Object toJson(const Prepared &prepared, const Benchmark &bench,
   for (auto [i, step] : llvm::enumerate(report.steps)) {
     if (!step.times)
       continue;
-    steps.push_back(
-        Object{{"step", int64_t(i)},
-               {"name", jsonText(step.name)},
-               {"ops", jsonText(step.ops)},
-               {"microseconds", toJson(*step.times)},
-               {"bytes", step.bytes},
-               {"flops", optionalJson(step.flops)},
-               {"floor_fraction",
-                optionalJson(report.ofFloor(step.bytes, step.times->median))}});
+    Object entry{{"step", int64_t(i)},
+                 {"name", jsonText(step.name)},
+                 {"ops", jsonText(step.ops)},
+                 {"microseconds", toJson(*step.times)},
+                 {"bytes", step.bytes},
+                 {"flops", optionalJson(step.flops)},
+                 {"floor_fraction", optionalJson(report.ofFloor(
+                                        step.bytes, step.times->median))}};
+    if (!step.vendor.empty())
+      entry["vendor"] = jsonText(step.vendor);
+    steps.push_back(std::move(entry));
   }
   object["kernels"] = std::move(steps);
   return object;
@@ -311,7 +322,7 @@ static llvm::Expected<ExitCode> bench(const Arguments &arguments) {
   if (!benchmark)
     return benchmark.takeError();
   BenchReport report;
-  describeSteps(*session.compiled(), report);
+  describeSteps(session, report);
   llvm::Error error = measure(**benchmark, session, *repeats, progress, report);
   progress.clear();
   if (error)

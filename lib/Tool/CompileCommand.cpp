@@ -258,7 +258,7 @@ CommandSpec fusec::tool::compileCommand() {
              {absent("emit", {"graph", "fused", "tile", "simt", "llvm"})},
              "what is found are texts of kernels",
              "--emit=cuda, cu, ptx or cubin"},
-            {{"no-tuning-record"},
+            {{"no-tuning-record", "no-vendor"},
              {absent("emit", {"graph", "fused", "llvm"})},
              "choices are among GPU kernels",
              "--emit=tile, simt, cuda, cu, ptx or cubin"},

@@ -49,8 +49,13 @@ static llvm::Expected<ExitCode> explain(const Arguments &arguments) {
   RecordOption record = planOnly
                             ? RecordOption{nullptr, "--plan-only was given"}
                             : recordOption(arguments, cache.get());
-  compile->chooser = std::make_shared<tune::RecordChooser>(
-      record.record, tune::machineOf(*info, /*device=*/nullptr), record.why);
+  bool useVendor = !arguments.has("no-vendor");
+  auto chooser = std::make_shared<tune::RecordChooser>(
+      record.record, tune::machineOf(*info, /*device=*/nullptr), record.why,
+      useVendor);
+  if (useVendor)
+    compile->vendor = chooser;
+  compile->chooser = std::move(chooser);
   Progress progress(arguments);
   ExplainOptions options{*compile, planOnly, arguments.has("compile-times"),
                          std::move(cache),
@@ -84,7 +89,7 @@ CommandSpec fusec::tool::explainCommand() {
             {"compile-times", "",
              "also how long NVRTC takes for each kernel by itself: user "
              "processor\ntime, median of three"}},
-           {recordOptionSpec()},
+           {recordOptionSpec(), vendorOptionSpec()},
            bindingOptionSpecs(),
            compileOptionSpecs(),
            commonOptionSpecs()}),
@@ -117,7 +122,7 @@ CommandSpec fusec::tool::explainCommand() {
                       {absent("html", {"-"})},
                       "both want stdout",
                       "give a file for the page, as --html=plan.html"}},
-                    {{{"no-tuning-record"},
+                    {{{"no-tuning-record", "no-vendor"},
                       {absent("plan-only")},
                       "a plan for every machine looks at no record",
                       "leave out one of them"}},

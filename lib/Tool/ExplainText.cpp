@@ -51,8 +51,10 @@ static void printKernel(llvm::raw_ostream &os, size_t index,
   if (!kernel.schedule.empty())
     os << "       " << kernel.schedule << '\n';
   if (!kernel.choice.empty())
-    os << "       " << kernel.choice << ", one of " << kernel.numCandidates
-       << ": " << kernel.choiceWhy << '\n';
+    os << "       "
+       << (kernel.vendor.empty() ? "" : kernel.vendor + " in place of ")
+       << kernel.choice << ", one of " << kernel.numCandidates << ": "
+       << kernel.choiceWhy << '\n';
   if (!kernel.split.empty())
     os << "       by itself: " << kernel.split << '\n';
   if (!kernel.parts.empty())

@@ -78,6 +78,8 @@ Object fusec::tool::headOf(const Prepared &prepared) {
   if (const Compiled *compiled = session.compiled();
       compiled && compiled->followed)
     object["like"] = session::toJson(*compiled->followed);
+  if (std::string why = session.vendorProblem(); !why.empty())
+    object["no_vendor"] = jsonText(why);
   if (prepared.tuned)
     object["tuning"] = tune::toJson(*prepared.tuned);
   return object;

@@ -204,6 +204,8 @@ static llvm::Expected<ExitCode> run(const Arguments &arguments) {
                  << followedText(*session.compiled());
   if (!json && prepared->tuned)
     llvm::outs() << tune::toText(*prepared->tuned);
+  if (std::string why = session.vendorProblem(); !json && !why.empty())
+    llvm::outs() << "vendor:   kernels run in its place: " << why << '\n';
   if (*repeats)
     if (llvm::Error error = timeRuns(*prepared, *repeats, arguments, object))
       return error;

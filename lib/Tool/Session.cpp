@@ -59,6 +59,13 @@ Session::run(llvm::ArrayRef<HostTensor> inputs) {
   return tensors;
 }
 
+std::string Session::vendorOf(size_t index) const {
+  if (!executable || !executable->product(index))
+    return "";
+  const runtime::Step &step = executable->program().steps[index];
+  return std::get<runtime::Launch>(step).vendor->algorithm.name;
+}
+
 llvm::Expected<std::unique_ptr<Benchmark>>
 Session::benchmark(llvm::ArrayRef<HostTensor> inputs, bool rotate) const {
   if (!executable)

@@ -46,6 +46,13 @@ public:
   const Target &target() const { return where; }
   /// Null on the reference evaluator.
   const Compiled *compiled() const { return code ? &*code : nullptr; }
+  /// The vendor's algorithm that runs in place of the kernel of step `index`;
+  /// empty where there is none.
+  std::string vendorOf(size_t index) const;
+  /// Why kernels run where the vendor's library was chosen, if they do.
+  std::string vendorProblem() const {
+    return executable ? executable->vendorProblem() : "";
+  }
 
 private:
   Session(Model model, Target target)

@@ -17,12 +17,19 @@ OptionSpec fusec::tool::recordOptionSpec() {
           "take the model's choices where --tune found others before"};
 }
 
+OptionSpec fusec::tool::vendorOptionSpec() {
+  return {"no-vendor", "",
+          "no products by cuBLASLt, which runs only where --tune finds or\n"
+          "found it the fastest"};
+}
+
 std::vector<OptionSpec> fusec::tool::tuneOptionSpecs() {
   return {{"tune", "[SECONDS]",
            "time the candidates of each contraction on the device, for at\n"
            "most so long (default: 30), and keep what won for later "
            "runs\n(docs/tool.md)"},
-          recordOptionSpec()};
+          recordOptionSpec(),
+          vendorOptionSpec()};
 }
 
 RecordOption fusec::tool::recordOption(const Arguments &arguments,
@@ -35,7 +42,7 @@ RecordOption fusec::tool::recordOption(const Arguments &arguments,
 }
 
 std::vector<Rule> fusec::tool::tuneRules() {
-  return {{{"tune", "no-tuning-record"},
+  return {{{"tune", "no-tuning-record", "no-vendor"},
            {absent("target", {"host", "reference"})},
            "choices are among GPU kernels",
            "--target=cuda or --target=emulator"}};
@@ -67,6 +74,7 @@ searchOn(const Arguments &arguments, mlir::ModuleOp module,
       return number.takeError();
     search.seconds = *number;
   }
+  search.vendor = !arguments.has("no-vendor");
   if (target.kind != TargetKind::Cuda && target.kind != TargetKind::Emulator)
     return toolError(ExitCode::Usage,
                      "--tune is for the kernels of a GPU, which " +
@@ -95,8 +103,9 @@ fusec::tool::applyTuning(const Arguments &arguments, mlir::ModuleOp module,
   RecordOption option = recordOption(arguments, cache);
   tune::Machine machine =
       tune::machineOf(options.target, target ? target->device.get() : nullptr);
-  auto chooser =
-      std::make_shared<tune::RecordChooser>(option.record, machine, option.why);
+  bool useVendor = !arguments.has("no-vendor");
+  auto chooser = std::make_shared<tune::RecordChooser>(option.record, machine,
+                                                       option.why, useVendor);
   std::optional<tune::TuneReport> report;
   if (target && arguments.has("tune")) {
     // What is found is kept also where older findings are not wanted.
@@ -109,6 +118,8 @@ fusec::tool::applyTuning(const Arguments &arguments, mlir::ModuleOp module,
       return found.takeError();
     report = std::move(*found);
   }
+  if (useVendor)
+    options.vendor = chooser;
   options.chooser = std::move(chooser);
   return report;
 }

@@ -11,7 +11,9 @@ namespace fusec::tool {
 
 /// --no-tuning-record.
 OptionSpec recordOptionSpec();
-/// --tune --no-tuning-record.
+/// --no-vendor.
+OptionSpec vendorOptionSpec();
+/// --tune --no-tuning-record --no-vendor.
 std::vector<OptionSpec> tuneOptionSpecs();
 
 /// Where they act: on targets with GPU kernels.

@@ -114,7 +114,7 @@ class CCompileOptions(ct.Structure):
                 ("fusion", ct.c_int32), ("compile_only", ct.c_int32),
                 ("like", ct.c_void_p), ("tune_seconds", ct.c_double),
                 ("no_tuning_record", ct.c_int32),
-                ("batch_invariant", ct.c_int32)]
+                ("batch_invariant", ct.c_int32), ("no_vendor", ct.c_int32)]
 
 
 class CKernelInfo(ct.Structure):

@@ -220,7 +220,8 @@ def _convert(result, inputs):
 
 def compile(graph, target="auto", *, device=None, ordinal=0,
             compute_capability=0, exact=False, fuse=True, compile_only=False,
-            like=None, tune=0, tuning_record=True, batch_invariant=False):
+            like=None, tune=0, tuning_record=True, batch_invariant=False,
+            vendor=True):
     """Compiles a bound graph and gives an Executable.
 
     target, ordinal: where to run (see Device), unless `device` is given.
@@ -236,6 +237,8 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     something before.
     batch_invariant: what is computed for an item of the outermost axis has the
     same bits in batches of all sizes.
+    vendor: False never lets the vendor's library (cuBLASLt) compute a product,
+    also where a search finds or found it the fastest.
     """
     for name, value, wanted in (("graph", graph, Graph),
                                 ("device", device, Device),
@@ -256,5 +259,6 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     options.like = like._handle.pointer if like else None
     options.tune_seconds = tune
     options.no_tuning_record = int(not tuning_record)
+    options.no_vendor = int(not vendor)
     return Executable(c.make(c.lib.fusec_compile, c.lib.fusec_executable_free,
                              graph._handle.pointer, ct.byref(options)))

@@ -116,8 +116,13 @@ class WithoutNumPy(unittest.TestCase):
                          ["kernels", "model_us", "seconds", "us"])
         program = fusec.compile(graph, target="emulator", tuning_record=False)
         choice = program.plan["kernels"][0]["choice"]
+        self.assertNotIn("vendor", choice)
         self.assertGreater(choice["candidates"], 1)
         self.assertIn("no_tuning_record is set", choice["why"])
+        program = fusec.compile(graph, target="emulator", tune=5)
+        self.assertIn("no_vendor", program.plan["tuning"]["kernels"][0])
+        program = fusec.compile(graph, target="emulator", tune=5, vendor=False)
+        self.assertNotIn("no_vendor", program.plan["tuning"]["kernels"][0])
         for target, seconds in (("host", 1), ("emulator", -1)):
             with self.assertRaisesRegex(fusec.InvalidArgument, "tune_seconds"):
                 fusec.compile(graph, target=target, tune=seconds)

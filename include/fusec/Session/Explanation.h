@@ -61,6 +61,8 @@ struct KernelEntry {
   /// taken, and who chose it and why.
   unsigned numCandidates = 0;
   std::string choice, choiceWhy;
+  /// What the vendor's library does in place of `choice`, where it is there.
+  std::string vendor;
   /// Why its ops are not in the kernel that was planned for them, if so.
   std::string split;
   /// The independent regions that share this launch: "3 row of 1 ops".

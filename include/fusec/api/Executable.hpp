@@ -116,6 +116,9 @@ struct CompileOptions {
   double tuneSeconds = 0;
   /// False: the model chooses, also where a search found something before.
   bool useTuningRecord = true;
+  /// False: no products by the vendor's library (cuBLASLt), also where a search
+  /// finds or found it the fastest.
+  bool useVendor = true;
 };
 
 /// One kernel; see fusec_kernel_info. Numbers are -1 where unknown.
@@ -243,6 +246,7 @@ inline Expected<Executable> compile(const Graph &graph,
   raw.like = options.like ? options.like->get() : nullptr;
   raw.tune_seconds = options.tuneSeconds;
   raw.no_tuning_record = !options.useTuningRecord;
+  raw.no_vendor = !options.useVendor;
   fusec_executable *executable = nullptr;
   if (Error error{fusec_compile(graph.get(), &raw, &executable)})
     return error;

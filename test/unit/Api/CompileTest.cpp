@@ -301,6 +301,16 @@ TEST(ApiCompile, TellsWhatTuningFound) {
   std::string plan = tuned->planJson();
   EXPECT_NE(plan.find("\"tuning\":"), std::string::npos) << plan;
   EXPECT_NE(plan.find("tuned now: "), std::string::npos) << plan;
+  // No vendor's library is in the emulator; where none is wanted none is
+  // missed.
+  EXPECT_NE(plan.find("\"no_vendor\":\"device 'emulator' has no"),
+            std::string::npos)
+      << plan;
+  options.useVendor = false;
+  auto without = fusec::compile(*product, options);
+  ASSERT_TRUE(bool(without)) << without.error().message();
+  EXPECT_EQ(std::string(without->planJson()).find("no_vendor"),
+            std::string::npos);
   options.tuneSeconds = 0;
   options.useTuningRecord = false;
   auto model = fusec::compile(*product, options);

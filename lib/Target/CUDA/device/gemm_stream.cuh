@@ -151,7 +151,8 @@ struct GemmPacked {
     return to_f32(from_bits<f16>(u16(pair >> (i % 2 * 16))));
   }
 
-  /// Elements i and i + 1, 8-bit floats, as a pair of Element; exact. i is even.
+  /// Elements i and i + 1, 8-bit floats, as a pair of Element; exact. i is
+  /// even.
   template <class Element>
   FUSEC_METHOD u32 floats(i32 i) const {
     static_assert(kWhole && sizeof(T) == 1, "pairs of bytes");

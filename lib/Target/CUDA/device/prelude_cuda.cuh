@@ -487,7 +487,7 @@ FUSEC_DEVICE u32 fma2(u32 x, u32 y, u32 z) {
   return r;
 }
 
-/// (x & mask) ^ flip in one instruction; of two constants the compiler makes two.
+/// (x & mask) ^ flip in one instruction; of constants the compiler makes two.
 FUSEC_DEVICE u32 and_xor(u32 x, u32 mask, u32 flip) {
   u32 r;
   asm("lop3.b32 %0, %1, %2, %3, 0x6a;"

@@ -129,7 +129,9 @@ bool ExecutionContext::Impl::mayOverlap(const Kernel &kernel) const {
       steps.empty())
     return false;
   const auto *before = std::get_if<ReadyLaunch>(&steps.back().action);
-  return before && !program.kernels[before->kernel].cooperative;
+  // What a library launches is not known to wait for all before it.
+  return before && !before->vendor.product &&
+         !program.kernels[before->kernel].cooperative;
 }
 
 void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {

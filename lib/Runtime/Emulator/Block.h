@@ -203,10 +203,12 @@ struct Cluster {
   std::vector<EmuThread *> waiting;
 };
 
-/// The last access of a thread to the shared memory of a peer.
+/// The last access of a thread to the shared memory of a peer; or of a store in
+/// the background, an event of the agent of its mbarrier.
 struct PeerAccess {
   uint32_t when;
   int32_t line;
+  const EmuThread *by;
 };
 
 struct Block {
@@ -226,7 +228,7 @@ struct Block {
   Shadow shadow;
   llvm::DenseMap<uint32_t, std::unique_ptr<Mbarrier>> mbarriers;
   Warpgroup warpgroups[kMaxThreads / kWarpgroupSize];
-  llvm::DenseMap<uint32_t, PeerAccess> peerAccesses; // by `inCluster`
+  llvm::DenseMap<uint32_t, PeerAccess> peerAccesses; // by clock
   Gathered exits; // what its threads knew when they ended
 };
 

@@ -276,14 +276,11 @@ void Worker::endThread() {
 void Worker::endBlock(Block &block) {
   block.ended = true;
   dropOperations(block);
-  const Clocks &clocks = block.cluster->clocks;
   for (auto [other, access] : block.peerAccesses) {
     if (other < block.exits.known.size() &&
         block.exits.known[other] >= access.when)
       continue;
-    fault(EmulatorFault::ClusterExit, access.line,
-          *threads[block.cluster->blocks[clocks.blockOf(other)]->firstThread +
-                   other % count],
+    fault(EmulatorFault::ClusterExit, access.line, *access.by,
           formatv("an access to the shared memory of block {0} of the cluster, "
                   "which may have ended: nothing makes it wait",
                   block.rank));

@@ -228,6 +228,7 @@ private:
   void advance(Block &owner, Mbarrier &barrier, int32_t line);
 
   // Clusters (WorkerCluster.cpp).
+  Block *findPeer(int32_t rank, int32_t line);
   Block *peer(int32_t rank, int32_t line);
   void finishClusterBarrier(Cluster &cluster);
 

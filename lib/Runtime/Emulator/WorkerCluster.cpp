@@ -12,9 +12,8 @@ using namespace fusec::runtime;
 using namespace fusec::runtime::emulator;
 using llvm::formatv;
 
-/// A block of the cluster whose shared memory the thread is about to access.
-/// Null after a report.
-Block *Worker::peer(int32_t rank, int32_t line) {
+/// A block of the cluster, which has not ended. Null after a report.
+Block *Worker::findPeer(int32_t rank, int32_t line) {
   Cluster &cluster = *block().cluster;
   if (rank < 0 || rank >= static_cast<int32_t>(cluster.blocks.size()))
     fatal(EmulatorFault::InvalidArgument, line,
@@ -30,9 +29,18 @@ Block *Worker::peer(int32_t rank, int32_t line) {
                   rank));
     return nullptr;
   }
+  return other;
+}
+
+/// A block of the cluster whose shared memory the thread is about to access.
+/// Null after a report.
+Block *Worker::peer(int32_t rank, int32_t line) {
+  Block *other = findPeer(rank, line);
+  if (!other || other == &block())
+    return other;
   // The end of that block must come after this moment.
   EmuThread &me = thread();
-  other->peerAccesses[me.inCluster] = {clocks().now(me.inCluster), line};
+  other->peerAccesses[me.inCluster] = {clocks().now(me.inCluster), line, &me};
   return other;
 }
 
@@ -105,7 +113,7 @@ void Worker::clusterBarrier(int32_t what, int32_t line) {
 void Worker::storeAsync(FusecEmuShared at, const void *src, uint32_t elements,
                         int32_t rank, FusecEmuShared barrierAt, int32_t line) {
   step(line);
-  Block *owner = peer(rank, line);
+  Block *owner = findPeer(rank, line);
   if (!owner)
     return;
   EmuThread &me = thread();
@@ -125,6 +133,10 @@ void Worker::storeAsync(FusecEmuShared at, const void *src, uint32_t elements,
     std::memcpy(&owner->shared[offset], data.data(), bytes);
     if (state->checks)
       owner->shadow.finishCopy(offset, bytes, barrier->agent, line);
+    // Whoever waits for the bytes knows that the store is over.
+    if (owner != me.block)
+      owner->peerAccesses[barrier->agent] = {
+          owner->cluster->clocks.now(barrier->agent), line, &me};
     completeBytes(*owner, *barrier, bytes, me, line);
   };
   auto drop = [owner, offset, bytes] { owner->shadow.dropCopy(offset, bytes); };

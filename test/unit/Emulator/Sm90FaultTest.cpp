@@ -444,6 +444,31 @@ FUSEC_EXPORT(k))",
   planted.run.good(1, 128);
 }
 
+// A store in the background is over when its bytes have been waited for: nothing
+// else need keep the block that it goes to.
+TEST(Sm90Fault, BackgroundStores) {
+  Planted planted(
+      R"(FUSEC_KERNEL_CLUSTER(k, 32, 1, 2)(const f32 *in, f32 *out, i32 fault) {
+  FUSEC_SHARED(f32, t, 32);
+  FUSEC_MBARRIERS(b, 1);
+  if (tid() == 0) {
+    mbar_init(b, 0, 1);
+    mbar_init_fence();
+    mbar_arrive_expect(b, 0, 128);
+  }
+  cluster_sync();
+  st_async(t, tid(), 2.0f, cluster_rank() ^ 1, b, 0); // fault 1
+  if (!FAULT(1))
+    mbar_wait(b, 0, 0);
+  st1(out, cta_x() * 32 + tid(), FAULT(1) ? 0.0f : lds(t, tid()));
+}
+FUSEC_EXPORT(k))",
+      32, 4, 2);
+  planted.good();
+  EXPECT_EQ(planted.out[127], 2.0f);
+  planted.fault(1, EmulatorFault::PendingCopy);
+}
+
 TEST(Sm90Fault, Clusters) {
   Planted planted(
       R"(FUSEC_KERNEL_CLUSTER(k, 32, 1, 2)(const f32 *in, f32 *out, i32 fault) {

@@ -296,18 +296,18 @@ void RowSchedule::storeUniform() {
   }
 }
 
-SmallVector<Value> RowSchedule::fullValues() {
+SmallVector<Value> RowSchedule::fullValues(OutputFilter which) {
   SmallVector<Value> values;
   for (const analysis::RegionOutput &output : form.outputs)
-    if (isFull(output))
+    if (which(output))
       values.push_back(kb.emitter.emit(
           output.value, kb.emitter.elements().apply(output.index, spineFull)));
   return values;
 }
 
-void RowSchedule::storeFull(ValueRange values) {
+void RowSchedule::storeFull(ValueRange values, OutputFilter which) {
   for (auto [i, output] : llvm::enumerate(form.outputs)) {
-    if (!isFull(output))
+    if (!which(output))
       continue;
     SmallVector<Value> index =
         kb.emitter.elements().apply(output.index, spineFull);
@@ -316,6 +316,17 @@ void RowSchedule::storeFull(ValueRange values) {
                      kb.emitter.getMask());
     values = values.drop_front();
   }
+}
+
+/// Stores the outputs of each element that need reductions below `level` only.
+void RowSchedule::storeOfLevel(unsigned level) {
+  auto which = [&](const analysis::RegionOutput &output) {
+    auto placed = form.placements.find(output.value.getDefiningOp());
+    return isFull(output) &&
+           level ==
+               (placed == form.placements.end() ? 0u : placed->second.level);
+  };
+  storeFull(fullValues(which), which);
 }
 
 /// The outputs of each element in a pass of their own over the columns.
@@ -359,23 +370,34 @@ LogicalResult RowSchedule::runWhole() {
   setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
   if (!isLooped())
     enterColumns(kb.index(0));
-  reduceLevels();
+  // Other regions of a launch may wait for what this one stores.
+  bool storesEarly = kb.options.threads && !isLooped();
+  reduceLevels(storesEarly);
   storeUniform();
   if (!hasFull())
     return success();
   if (isLooped())
     storeLooped({{kb.index(0), paddedColumns(), false}});
+  else if (storesEarly)
+    storeOfLevel(levels());
   else
     storeFull(fullValues());
   return success();
 }
 
-/// All reductions, level by level.
-void RowSchedule::reduceLevels() {
-  unsigned levels = 0;
+unsigned RowSchedule::levels() const {
+  unsigned result = 0;
   for (const analysis::RegionStage &stage : form.stages)
-    levels = std::max(levels, stage.level + 1);
-  for (unsigned level = 0; level < levels; ++level) {
+    result = std::max(result, stage.level + 1);
+  return result;
+}
+
+/// All reductions, level by level, and ahead of each what needs those below it
+/// if `storesEarly`.
+void RowSchedule::reduceLevels(bool storesEarly) {
+  for (unsigned level = 0; level < levels(); ++level) {
+    if (storesEarly)
+      storeOfLevel(level);
     SmallVector<const analysis::RegionStage *> stages;
     for (const analysis::RegionStage &stage : form.stages)
       if (stage.level == level)

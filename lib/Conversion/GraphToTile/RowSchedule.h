@@ -74,7 +74,8 @@ protected:
   bool enterChunk(const Columns &part, mlir::Value start, int64_t i);
   mlir::Value lookup(mlir::Value value, mlir::ValueRange index);
   mlir::Value uniformValue(mlir::Value value);
-  void reduceLevels();
+  unsigned levels() const;
+  void reduceLevels(bool storesEarly = false);
   void reduceLevel(llvm::ArrayRef<const analysis::RegionStage *> stages);
   llvm::SmallVector<mlir::Value> lift(const analysis::RegionStage &stage);
   llvm::SmallVector<mlir::Value> reduceTiles(graph::ReductionOpInterface op,
@@ -86,8 +87,10 @@ protected:
   void computeUniform(unsigned level);
   void storeUniform();
   /// Values of the outputs that are stored for each element, and their stores.
-  llvm::SmallVector<mlir::Value> fullValues();
-  void storeFull(mlir::ValueRange values);
+  using OutputFilter = llvm::function_ref<bool(const analysis::RegionOutput &)>;
+  llvm::SmallVector<mlir::Value> fullValues(OutputFilter which = isFull);
+  void storeFull(mlir::ValueRange values, OutputFilter which = isFull);
+  void storeOfLevel(unsigned level);
   /// A loop over [start, end) in iterations of `step` columns, empty so far;
   /// the builder is moved into it.
   mlir::scf::ForOp columnLoop(mlir::Value start, mlir::Value end,

@@ -213,6 +213,7 @@ static LogicalResult lowerToThreads(std::vector<LoweredLaunch> &launches) {
 static LogicalResult emitLaunch(const LoweredLaunch &launch,
                                 ProgramBuilder &program,
                                 ArrayRef<KernelSummary> summaries,
+                                const TargetInfo &target,
                                 KernelSummary &summary) {
   if (launch.size() == 1) {
     const LoweredRegion &region = launch.front();
@@ -234,13 +235,17 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
     fusions.push_back(region.fusion);
     threads.push_back(region.simt);
   }
+  std::optional<ChainPlan> chain;
+  if (isChain(fusions))
+    chain = planChain(fusions, threads, target);
   FailureOr<cuda::JointKernel> joint =
-      isChain(fusions) ? cuda::emitChainKernel(threads, analysis::kChainBlocks)
-                       : cuda::emitJointKernel(threads);
+      chain ? cuda::emitChainKernel(threads, chain->form)
+            : cuda::emitJointKernel(threads);
   if (failed(joint))
     return failure();
   summary.kernel = program.addKernel(joint->kernel);
-  program.addJointLaunch(fusions, threads, *joint, summary.kernel);
+  program.addJointLaunch(fusions, threads, *joint, summary.kernel,
+                         chain ? &*chain : nullptr);
   return success();
 }
 
@@ -303,7 +308,8 @@ driver::buildProgram(ModuleOp module, const CompileOptions &options,
     return error;
   for (auto [launch, summary] : llvm::zip(lowering.launches, result.kernels)) {
     summary.step = result.program.steps.size();
-    if (failed(emitLaunch(launch, program, result.kernels, summary)))
+    if (failed(emitLaunch(launch, program, result.kernels, options.target,
+                          summary)))
       return diagnostics.take("a thread program has no text");
   }
   for (const InPlaceValue &pair : inPlace)

@@ -166,65 +166,91 @@ SmallVector<BufferRef> ProgramBuilder::buffersOf(graph::FusionOp fusion,
   return result;
 }
 
-/// After which of `fusions`, done in turn, all of their blocks must have met:
-/// where the next one reads what was made since the last time.
-static SmallVector<bool> findMeetings(ArrayRef<graph::FusionOp> fusions) {
-  SmallVector<bool> meets(fusions.size());
-  llvm::SmallPtrSet<Operation *, 8> since;
-  for (auto [i, fusion] : llvm::enumerate(fusions)) {
-    if (llvm::any_of(fusion->getOperands(), [&](Value input) {
-          return since.contains(input.getDefiningOp());
-        })) {
-      meets[i - 1] = true;
-      since.clear();
-    }
-    since.insert(fusion);
+using NumberSink = llvm::function_ref<void(int64_t)>;
+
+/// The numbers of a table before its entries, for programs side by side.
+/// Returns the number of all blocks.
+static int64_t addFirstBlocks(const cuda::JointKernel &joint,
+                              ArrayRef<simt::KernelOp> kernels,
+                              NumberSink add) {
+  int64_t blocks = 0;
+  for (unsigned part : joint.order) {
+    simt::KernelOp kernel = kernels[part];
+    add(blocks);
+    blocks += std::accumulate(kernel.getGrid().begin(), kernel.getGrid().end(),
+                              int64_t(1), std::multiplies<int64_t>());
   }
-  return meets;
+  return blocks;
+}
+
+/// The same for a chain.
+static void addSteps(const cuda::JointKernel &joint, const ChainPlan &chain,
+                     NumberSink add) {
+  auto entryOf = [&](unsigned part) {
+    return llvm::find(joint.order, part) - joint.order.begin();
+  };
+  if (!chain.form.keepsValues()) {
+    for (unsigned part = 0; part < chain.steps.size(); ++part)
+      add(entryOf(part));
+    for (const ChainStep &step : chain.steps)
+      add(step.blocks);
+    for (const ChainStep &step : chain.steps)
+      add(step.meets);
+    return;
+  }
+  for (int64_t bytes : chain.meetingBytes)
+    add(bytes);
+  for (auto [part, step] : llvm::enumerate(chain.steps))
+    for (int64_t number :
+         {int64_t(entryOf(part)), step.blocks,
+          int64_t(step.isRepeated ? 1 : chain.form.blocks), int64_t(step.waits),
+          int64_t(step.sends), int64_t(step.meets)})
+      add(number);
+  for (int i = 0; i < 6; ++i)
+    add(0);
+}
+
+void ProgramBuilder::addEntry(runtime::TableArg &table, graph::FusionOp fusion,
+                              simt::KernelOp kernel, bool usesGrid,
+                              const ChainPlan *chain, unsigned part) {
+  using cuda::ChainAccess;
+  using runtime::ScalarArg;
+  for (auto [i, buffer] : llvm::enumerate(buffersOf(fusion, kernel))) {
+    ChainAccess access = ChainAccess::Memory;
+    if (chain && chain->form.keepsValues())
+      access = chain->form.accesses[part][i];
+    if (access != ChainAccess::Memory)
+      table.fields.push_back(ScalarArg{chain->places[part][i] / 8, 4});
+    if (access == ChainAccess::Memory || access == ChainAccess::SentOut)
+      table.fields.push_back(buffer);
+  }
+  for (int64_t extent : kernel.getExtents())
+    table.fields.push_back(ScalarArg{extent, 8});
+  if (usesGrid)
+    for (int64_t size : kernel.getGrid().take_front(2))
+      table.fields.push_back(ScalarArg{size, 8});
 }
 
 void ProgramBuilder::addJointLaunch(ArrayRef<graph::FusionOp> fusions,
                                     ArrayRef<simt::KernelOp> kernels,
                                     const cuda::JointKernel &joint,
-                                    uint32_t index) {
-  using runtime::ScalarArg;
+                                    uint32_t index, const ChainPlan *chain) {
   runtime::TableArg table;
   auto add = [&](int64_t number) {
-    table.fields.push_back(ScalarArg{number, 4});
+    table.fields.push_back(runtime::ScalarArg{number, 4});
   };
-  auto blocksOf = [&](unsigned part) {
-    simt::KernelOp kernel = kernels[part];
-    return std::accumulate(kernel.getGrid().begin(), kernel.getGrid().end(),
-                           int64_t(1), std::multiplies<int64_t>());
-  };
-  int64_t blocks = 0;
-  if (!joint.chainBlocks) {
-    for (unsigned part : joint.order) {
-      add(blocks);
-      blocks += blocksOf(part);
-    }
-  } else {
-    blocks = joint.chainBlocks;
-    for (unsigned part = 0; part < kernels.size(); ++part)
-      add(llvm::find(joint.order, part) - joint.order.begin());
-    for (unsigned part = 0; part < kernels.size(); ++part)
-      add(blocksOf(part));
-    for (bool meets : findMeetings(fusions))
-      add(meets);
-  }
-  for (unsigned part : joint.order) {
-    simt::KernelOp kernel = kernels[part];
-    for (BufferRef buffer : buffersOf(fusions[part], kernel))
-      table.fields.push_back(buffer);
-    for (int64_t extent : kernel.getExtents())
-      table.fields.push_back(ScalarArg{extent, 8});
-    if (joint.usesGrid[part])
-      for (int64_t size : kernel.getGrid().take_front(2))
-        table.fields.push_back(ScalarArg{size, 8});
-  }
   runtime::Launch launch;
   launch.kernel = index;
-  launch.grid[0] = static_cast<uint32_t>(blocks);
+  if (chain) {
+    addSteps(joint, *chain, add);
+    launch.grid[0] = chain->form.blocks;
+    launch.dynamicSharedBytes = static_cast<uint32_t>(chain->sharedBytes);
+  } else {
+    launch.grid[0] = static_cast<uint32_t>(addFirstBlocks(joint, kernels, add));
+  }
+  for (unsigned part : joint.order)
+    addEntry(table, fusions[part], kernels[part], joint.usesGrid[part], chain,
+             part);
   launch.args.push_back(std::move(table));
   program.steps.push_back(std::move(launch));
 }

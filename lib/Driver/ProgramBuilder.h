@@ -4,6 +4,7 @@
 #ifndef FUSEC_LIB_DRIVER_PROGRAMBUILDER_H
 #define FUSEC_LIB_DRIVER_PROGRAMBUILDER_H
 
+#include "ChainPlan.h"
 #include "fusec/Dialect/Simt/IR/Simt.h"
 #include "fusec/Driver/Compile.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
@@ -28,10 +29,12 @@ public:
                  uint32_t dynamicSharedBytes,
                  const std::optional<ScheduleDecision> &decision);
   /// Adds the launch of several regions by kernel `index`, made by
-  /// `emitJointKernel` of `kernels`, which are parallel to `fusions`.
+  /// `emitJointKernel` of `kernels`, which are parallel to `fusions`, or by
+  /// `emitChainKernel` with the form of `chain`.
   void addJointLaunch(llvm::ArrayRef<graph::FusionOp> fusions,
                       llvm::ArrayRef<simt::KernelOp> kernels,
-                      const cuda::JointKernel &joint, uint32_t index);
+                      const cuda::JointKernel &joint, uint32_t index,
+                      const ChainPlan *chain);
   /// Lets a result that is an output be the memory of `argument`.
   void addAlias(mlir::BlockArgument argument, mlir::Value result);
   /// Copies for results that no launch writes in place; plans the workspace.
@@ -39,6 +42,10 @@ public:
 
 private:
   llvm::Error addConstant(graph::ConstantOp op);
+  /// Adds the buffers, extents and sizes of the grid of program `part`.
+  void addEntry(runtime::TableArg &table, graph::FusionOp fusion,
+                simt::KernelOp kernel, bool usesGrid, const ChainPlan *chain,
+                unsigned part);
   /// The buffers of inputs and results, in order.
   llvm::SmallVector<runtime::BufferRef> buffersOf(graph::FusionOp fusion);
   /// Those and new temporaries for the scratch of `kernel`.

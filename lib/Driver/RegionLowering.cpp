@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "RegionLowering.h"
 #include "AskChooser.h"
+#include "ChainPlan.h"
 #include "IsolateOps.h"
 #include "ProgramBuilder.h"
 
@@ -172,6 +173,31 @@ static int64_t threadsOf(const analysis::RegionForm &chain) {
   return std::clamp<int64_t>(llvm::PowerOf2Ceil(share), 128, 512);
 }
 
+/// Whether all that steps of a chain hand on can be kept by its blocks.
+static bool canKeepValues(ArrayRef<graph::FusionOp> steps) {
+  for (graph::FusionOp step : steps)
+    for (Value input : step.getInputs())
+      if (llvm::is_contained(steps, input.getDefiningOp()) &&
+          !canBeKept(input.getType()))
+        return false;
+  return true;
+}
+
+/// Options for a step of a chain whose blocks keep values. Where results are
+/// few for each element that is read, every block does all of the step: then
+/// it is laid out for one multiprocessor, else for those of the chain.
+static TileOptions optionsOfStep(const TileOptions &chain,
+                                 const analysis::RegionForm &step) {
+  TileOptions result = chain;
+  bool isReduced =
+      step.kind == analysis::KernelKind::Row &&
+      llvm::all_of(step.outputs, [](const analysis::RegionOutput &output) {
+        return output.isUniform;
+      });
+  result.target.multiprocessors = isReduced ? 1 : analysis::kChainBlocks;
+  return result;
+}
+
 /// Lowers the parts of a chain. Returns all parts if one of them cannot be a
 /// step.
 SmallVector<graph::FusionOp>
@@ -183,12 +209,14 @@ RegionLowering::lowerChain(graph::FusionOp fusion) {
   if (analysis::RegionVerdict chain = analysis::analyzeFusion(facts, fusion))
     shared.threads = threadsOf(*chain);
   SmallVector<graph::FusionOp> parts(fusion.unpack());
+  bool keepsValues = canKeepValues(parts);
   LoweredLaunch launch;
   for (graph::FusionOp part : parts) {
     analysis::RegionVerdict form = analysis::analyzeFusion(facts, part);
     FailureOr<LoweredRegion> region = failure();
     if (form && shared.threads)
-      region = lower(part, *form, shared);
+      region = lower(part, *form,
+                     keepsValues ? optionsOfStep(shared, *form) : shared);
     if (succeeded(region)) {
       launch.push_back(*region);
       if (int64_t(region->tile.getThreads()) == shared.threads) {
@@ -273,6 +301,10 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
   LoweredLaunch launch;
   KernelSummary summary;
   SmallVector<analysis::CostEstimate> costs;
+  SmallVector<graph::FusionOp> steps;
+  for (unsigned region : plan.regions)
+    steps.push_back(fusions[region]);
+  bool keepsValues = isChain(steps) && canKeepValues(steps);
   for (unsigned region : plan.regions) {
     graph::FusionOp fusion = fusions[region];
     analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
@@ -292,7 +324,7 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
         addLaunch(std::move(*equal), *form);
         return success();
       }
-    TileOptions same = options;
+    TileOptions same = keepsValues ? optionsOfStep(options, *form) : options;
     same.threads = plan.threads;
     same.pattern = &*pattern;
     same.counted = numbers ? &**numbers : nullptr;

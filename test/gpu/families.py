@@ -317,11 +317,11 @@ def side_by_side(rows_too, stencils_too=False):
     return g
 
 
-def chain():
+def chain(type_="f32", rounds=6):
     g = Graph()
-    full, kept = tensor(61, 61, "f32"), tensor(61, "f32")
+    full, kept = tensor(61, 61, type_), tensor(61, type_)
     x = g.argument(full)
-    for _ in range(6):
+    for _ in range(rounds):
         r = g.op("broadcast", g.op("reduce sum", x, attrs="[1]", to=kept), attrs="[0]", to=full)
         m = g.op("broadcast", g.op("reduce max", x, attrs="[0]", to=kept), attrs="[1]", to=full)
         t = g.op("transpose", x, attrs="[1, 0]", to=full)
@@ -368,7 +368,9 @@ def families():
         "merged-pointwise": ("multi, FUSEC_TABLE", side_by_side(False)),
         "merged-rows": ("multi", side_by_side(True)),
         "merged-stencils": ("multi", side_by_side(False, True)),
-        "chain": ("chain", chain()),
+        "chain": ("chain, Sent<", chain()),
+        "chain-long": ("chain, meet<true>", chain(rounds=16)),
+        "chain-memory": ("chain, cluster_sync();", chain("f16")),
         "siblings": ("contraction", siblings()),
     }
     for name, type_, marks in (("fma", "f32", "GemmKind::F32"), ("mma", "f16", "Config<GemmKind::F16")):

@@ -282,6 +282,15 @@ FUSEC_DEVICE FusecShared<T> shared_as(FusecShared<u64> arena) {
   static_assert(Offset % 128 == 0, "an array starts at a multiple of 128");
   return {arena.base + Offset, Count, 0};
 }
+template <class T>
+FUSEC_DEVICE FusecShared<T> shared_cast(FusecShared<u64> words) {
+  constexpr u32 each = sizeof(u64) / sizeof(T);
+  return {words.base, words.count * each, words.first * each};
+}
+template <class T>
+FUSEC_DEVICE T pinned(T x) {
+  return x;
+}
 /// By reference: a fibre's stack has no room for a copy.
 #define FUSEC_TABLE(T, name) const T &name
 

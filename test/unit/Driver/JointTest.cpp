@@ -238,3 +238,65 @@ TEST(Chain, TextDoesNotGrowWithTheNumberOfSteps) {
   };
   EXPECT_EQ(sizeOf(6), sizeOf(20));
 }
+
+/// The text of the only kernel of a graph.
+static std::string onlyText(const std::string &graph) {
+  driver::Compilation result = compileText(graph);
+  EXPECT_EQ(result.program.kernels.size(), 1u);
+  EXPECT_EQ(llvm::toString(runtime::verifyProgram(result.program)), "");
+  return result.program.kernels.front().source;
+}
+
+// Values between steps lie in the shared memory of all blocks, and nothing of
+// them in memory: the launch has the graph's inputs and output as buffers.
+TEST(Chain, ValuesAreKeptByTheBlocks) {
+  driver::Compilation result = compileText(rounds(64, 6, "f32"));
+  const auto &launch = std::get<runtime::Launch>(result.program.steps.front());
+  for (const auto &field : std::get<runtime::TableArg>(launch.args.front()).fields)
+    if (const auto *buffer = std::get_if<runtime::BufferRef>(&field))
+      EXPECT_NE(buffer->space, runtime::Space::Temporary);
+  EXPECT_EQ(result.program.workspaceBytes, 0u);
+  EXPECT_GE(launch.dynamicSharedBytes, 5u * 64 * 64 * 4);
+  EXPECT_NE(result.program.kernels.front().source.find("Sent<f32, 8>"), std::string::npos);
+}
+
+// Sends have whole words: values of 16 bits stay in memory.
+TEST(Chain, ShortElementsStayInMemory) {
+  EXPECT_EQ(onlyText(rounds(32, 4, "f16")).find("Kept<"), std::string::npos);
+}
+
+// 30 rounds of 16 KB are more than a block has room for: places are used again
+// once all blocks have met.
+TEST(Chain, RoomIsUsedAgain) {
+  std::string graph = rounds(64, 30, "f32");
+  EXPECT_NE(onlyText(graph).find("meet<true>"), std::string::npos);
+  EXPECT_NE(onlyText(rounds(64, 8, "f32")).find("meet<false>"), std::string::npos);
+  checkGraph(graph, {{0, 0}, true, 1, 1});
+}
+
+// Two values of 111 KB at a time do not fit a block: all stay in memory.
+TEST(Chain, LargeValuesStayInMemory) {
+  std::string graph = rounds(118, 3, "f64");
+  EXPECT_EQ(onlyText(graph).find("Kept<"), std::string::npos);
+  checkGraph(graph, {{0, 0}, false, 1, 1});
+}
+
+// Values that are read much later than others of their meeting, and by steps
+// that every block does.
+TEST(Chain, ValuesAreReadLater) {
+  checkGraph(R"(func.func @f(%x: tensor<24x40xf32>, %y: tensor<40x24xf32>) -> (tensor<24x40xf32>, tensor<24xf32>) {
+    %a = graph.reduce max %x [1] : tensor<24x40xf32> -> tensor<24xf32>
+    %b = graph.broadcast %a [1] : tensor<24xf32> -> tensor<40x24xf32>
+    %c = graph.max %b, %y : tensor<40x24xf32>
+    %d = graph.reduce min %c [0] : tensor<40x24xf32> -> tensor<24xf32>
+    %e = graph.transpose %c [1, 0] : tensor<40x24xf32> -> tensor<24x40xf32>
+    %f = graph.broadcast %d [0] : tensor<24xf32> -> tensor<24x40xf32>
+    %g = graph.min %e, %f : tensor<24x40xf32>
+    %h = graph.reduce max %g [0] : tensor<24x40xf32> -> tensor<40xf32>
+    %i = graph.broadcast %h [1] : tensor<40xf32> -> tensor<24x40xf32>
+    %j = graph.max %i, %e : tensor<24x40xf32>
+    %k = graph.reduce min %j [1] : tensor<24x40xf32> -> tensor<24xf32>
+    %l = graph.max %k, %a : tensor<24xf32>
+    return %j, %l : tensor<24x40xf32>, tensor<24xf32>
+  })", {{0, 0}, true, 1});
+}

@@ -49,3 +49,31 @@ FUSEC_KERNEL_MIN(k_names_sm90, 128, 1)
   st_release(words, 3, 1u);
 }
 FUSEC_EXPORT(k_names_sm90)
+
+// The names of chain.cuh.
+struct names_chain_table {
+  i32 bytes[3];
+  ChainStep step[2];
+};
+FUSEC_KERNEL_CLUSTER(k_names_chain, 128, 1, 2)
+(FUSEC_TABLE(names_chain_table, table), f64 *out) {
+  FUSEC_SHARED_DYN(u64, values);
+  FUSEC_MBARRIERS(meetings, 3);
+  begin_meetings<128>(meetings, table.bytes);
+  const ChainStep now = read_ahead(table.step[0]);
+  i32 waited = 0;
+  meet<true>(meetings, now, waited);
+  f64 wide[4] = {1, 2, 3, 4};
+  f32 narrow[2] = {1, 2};
+  f64 *const to = pinned(out);
+  const i64 at = pinned((i64)tid());
+  const auto a = kept<f64>(values, 0);
+  const auto b = sent<f32, 2>(values, 16, meetings, now.sends);
+  const auto c = sent_out<f64, 2>(values, 32, meetings, now.sends, to);
+  ld<4>(wide, 0, a, 4 * at);
+  ldm<2>(narrow, 0, kept<f32>(values, 16), at, at > 0, 1.0f);
+  st<4>(a, at, wide, 0);
+  stm<2>(b, at, narrow, 0, at > 0);
+  stm<4>(c, at, wide, 0, at > 0);
+}
+FUSEC_EXPORT(k_names_chain)

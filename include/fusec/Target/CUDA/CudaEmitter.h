@@ -24,8 +24,8 @@ struct JointKernel {
   /// The programs in the order of their entries: those of one body are
   /// neighbours.
   llvm::SmallVector<unsigned> order;
-  /// Blocks that run a chain; 0 where the programs run side by side.
-  unsigned chainBlocks = 0;
+  /// Bytes of shared arrays.
+  int64_t arenaBytes = 0;
   /// By program: its entry holds the first two sizes of its grid after the
   /// arguments.
   llvm::SmallVector<bool> usesGrid;
@@ -45,17 +45,49 @@ struct JointKernel {
 mlir::FailureOr<JointKernel>
 emitJointKernel(llvm::ArrayRef<simt::KernelOp> kernels);
 
-/// The same for programs that run one after the other on one cluster of
-/// `blocks` blocks (sm_90), which share out the blocks of each; the table
-/// begins with
+/// How a program of a chain has a buffer (device/chain.cuh).
+enum class ChainAccess : uint8_t {
+  /// In memory.
+  Memory,
+  /// In each block's shared memory, which loads and stores are to.
+  Kept,
+  /// The same, where stores go to all blocks.
+  Sent,
+  /// The same, where stores go to memory, too.
+  SentOut,
+};
+
+/// How programs run one after the other on one cluster of `blocks` blocks.
+struct ChainForm {
+  unsigned blocks = 0;
+  /// By program and buffer; empty: all are in memory.
+  llvm::SmallVector<llvm::SmallVector<ChainAccess>> accesses;
+  /// Where values are kept: meetings of the blocks, and whether all of them
+  /// meet before some step.
+  unsigned meetings = 0;
+  bool syncs = false;
+
+  bool keepsValues() const { return !accesses.empty(); }
+};
+
+/// The same for programs that run one after the other on one cluster (sm_90).
+/// With all buffers in memory the blocks share out those of each program; the
+/// table begins with
 ///
 ///     i32 entry[parts]          the entry of each program
 ///     i32 blocks[parts]         its number of blocks
 ///     i32 meets[parts]          not 0: the blocks meet before the next program
 ///
-/// All buffers are read as memory that the kernel also writes.
+/// and all buffers are read as memory that the kernel also writes. Where values
+/// are kept it begins with
+///
+///     i32 bytes[meetings]       that come to each block for each meeting
+///     ChainStep step[parts + 1] six i32 each; the last is read and not used
+///
+/// A kept buffer is an i32 in an entry, its first word of 8 bytes; `SentOut`
+/// has the pointer behind it.
 mlir::FailureOr<JointKernel>
-emitChainKernel(llvm::ArrayRef<simt::KernelOp> kernels, unsigned blocks);
+emitChainKernel(llvm::ArrayRef<simt::KernelOp> kernels, const ChainForm &form);
 
 /// A tensor map that a launch passes after all other arguments.
 struct TensorBoxes {

@@ -86,11 +86,31 @@ template <class T>
 FUSEC_DEVICE T *shared_at(T *s, i32 i) {
   return s + i;
 }
+/// A shared array of words seen as T, as far as it goes.
+template <class T>
+FUSEC_DEVICE T *shared_cast(u64 *words) {
+  return reinterpret_cast<T *>(words);
+}
 /// `Count` elements of T at byte `Offset` (a multiple of 128) of a shared array
 /// of words that several pieces of code use, one of them a block.
 template <class T, i32 Offset, i32 Count>
 FUSEC_DEVICE T *shared_as(u64 *arena) {
   return reinterpret_cast<T *>(arena + Offset / 8);
+}
+/// A number or pointer that is read here and not where it is used first.
+FUSEC_DEVICE i32 pinned(i32 x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+FUSEC_DEVICE i64 pinned(i64 x) {
+  asm volatile("" : "+l"(x));
+  return x;
+}
+template <class T>
+FUSEC_DEVICE T *pinned(T *p) {
+  u64 at = __cvta_generic_to_global(p);
+  asm volatile("" : "+l"(at));
+  return (T *)__cvta_global_to_generic(at);
 }
 /// A struct of pointers and integers as a parameter: it stays where launch
 /// parameters are, so that its arrays may be indexed by what a block finds out.

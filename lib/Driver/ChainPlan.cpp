@@ -1,8 +1,9 @@
 //===- ChainPlan.cpp - what steps of a chain hand on ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 1. A step that few blocks do, and whose results only steps read, is done by
-//    every block: that takes less than handing its results on.
+// 1. A step that few blocks would do, and whose results only steps read, is
+// done
+//    by every block: that takes less than handing its results on.
 // 2. The results of other steps are sent to all blocks, each for a meeting of
 //    its own: who reads one does not wait for the next.
 // 3. A value gets the first room that nobody has read since all blocks met the
@@ -20,9 +21,6 @@ using namespace fusec;
 using namespace fusec::driver;
 using cuda::ChainAccess;
 
-/// A block more that every block does takes about as long as sending the
-/// results does, 0.2 us.
-static constexpr int64_t kMostRepeated = 2;
 /// What barriers and shared arrays of the programs may take of a block's
 /// memory.
 static constexpr int64_t kOtherBytes = 24 * 1024;
@@ -53,8 +51,8 @@ namespace {
 class Planner {
 public:
   Planner(ArrayRef<graph::FusionOp> fusions, ArrayRef<simt::KernelOp> kernels,
-          int64_t room)
-      : fusions(fusions), kernels(kernels), room(room) {}
+          ArrayRef<bool> repeated, int64_t room)
+      : fusions(fusions), kernels(kernels), repeated(repeated), room(room) {}
   std::optional<ChainPlan> run();
 
 private:
@@ -72,6 +70,7 @@ private:
 
   ArrayRef<graph::FusionOp> fusions;
   ArrayRef<simt::KernelOp> kernels;
+  ArrayRef<bool> repeated;
   int64_t room;
   ChainPlan plan;
   llvm::MapVector<mlir::Value, Value> values;
@@ -162,7 +161,7 @@ bool Planner::planStep(unsigned index) {
       step.waits = waited = found->second.meeting;
   }
   bool hasScratch = kernel.getScratch() && !kernel.getScratch()->empty();
-  step.isRepeated = step.blocks <= kMostRepeated && !hasScratch &&
+  step.isRepeated = repeated[index] && !hasScratch &&
                     llvm::all_of(fusion->getResults(), [&](mlir::Value result) {
                       auto found = values.find(result);
                       return found != values.end() && !found->second.isOutput;
@@ -235,9 +234,9 @@ static ChainPlan planInMemory(ArrayRef<graph::FusionOp> fusions,
 
 ChainPlan driver::planChain(ArrayRef<graph::FusionOp> fusions,
                             ArrayRef<simt::KernelOp> kernels,
-                            const TargetInfo &target) {
+                            ArrayRef<bool> repeated, const TargetInfo &target) {
   int64_t room = target.sharedBytesPerBlock - kOtherBytes;
-  if (auto kept = Planner(fusions, kernels, room).run())
+  if (auto kept = Planner(fusions, kernels, repeated, room).run())
     return std::move(*kept);
   return planInMemory(fusions, kernels);
 }

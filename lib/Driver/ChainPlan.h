@@ -40,13 +40,14 @@ struct ChainPlan {
   int64_t sharedBytes = 0;
 };
 
-/// Plans the chain of `fusions`, whose programs are `kernels`. Values between
-/// them are kept in shared memory if all of them can be: elements of 4 or 8
-/// bytes, known sizes, room for those that are alive. Linear in the number of
-/// steps times that of values alive.
+/// Plans the chain of `fusions`, whose programs are `kernels`; those that are
+/// `repeated` are done by every block where it can be. Values between them are
+/// kept in shared memory if all of them can be: elements of 4 or 8 bytes, known
+/// sizes, room for those that are alive. Linear in the number of steps times
+/// that of values alive.
 ChainPlan planChain(llvm::ArrayRef<graph::FusionOp> fusions,
                     llvm::ArrayRef<simt::KernelOp> kernels,
-                    const TargetInfo &target);
+                    llvm::ArrayRef<bool> repeated, const TargetInfo &target);
 
 /// Whether values of this type can be kept by blocks.
 bool canBeKept(mlir::Type type);

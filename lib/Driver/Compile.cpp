@@ -231,13 +231,15 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
   }
   SmallVector<graph::FusionOp> fusions;
   SmallVector<simt::KernelOp> threads;
+  SmallVector<bool> repeated;
   for (const LoweredRegion &region : launch) {
     fusions.push_back(region.fusion);
     threads.push_back(region.simt);
+    repeated.push_back(region.isRepeated);
   }
   std::optional<ChainPlan> chain;
   if (isChain(fusions))
-    chain = planChain(fusions, threads, target);
+    chain = planChain(fusions, threads, repeated, target);
   FailureOr<cuda::JointKernel> joint =
       chain ? cuda::emitChainKernel(threads, chain->form)
             : cuda::emitJointKernel(threads);
@@ -260,8 +262,10 @@ static void recordPlan(ModuleOp module, func::FuncOp entry,
        llvm::zip(lowering.launches, lowering.threads)) {
     LaunchPlan &record = plan.launches.emplace_back();
     record.threads = threads;
-    for (const LoweredRegion &region : launch)
+    for (const LoweredRegion &region : launch) {
       record.regions.push_back(positions.lookup(region.fusion));
+      record.repeated.push_back(region.isRepeated);
+    }
   }
 }
 

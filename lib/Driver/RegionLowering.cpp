@@ -198,6 +198,16 @@ static TileOptions optionsOfStep(const TileOptions &chain,
   return result;
 }
 
+/// Whether every block of a chain does a step of so many blocks: one more takes
+/// about as long as sending the results does, 0.2 us.
+static bool isShort(tile::KernelOp step) {
+  constexpr int64_t kMostBlocks = 2;
+  int64_t blocks = 1;
+  for (int64_t size : step.getGrid())
+    blocks *= size;
+  return blocks <= kMostBlocks;
+}
+
 /// Lowers the parts of a chain. Returns all parts if one of them cannot be a
 /// step.
 SmallVector<graph::FusionOp>
@@ -218,6 +228,7 @@ RegionLowering::lowerChain(graph::FusionOp fusion) {
       region = lower(part, *form,
                      keepsValues ? optionsOfStep(shared, *form) : shared);
     if (succeeded(region)) {
+      region->isRepeated = isShort(region->tile);
       launch.push_back(*region);
       if (int64_t(region->tile.getThreads()) == shared.threads) {
         KernelSummary one = summarize(part, *form, facts, options.target);
@@ -340,6 +351,7 @@ LogicalResult RegionLowering::follow(const LaunchPlan &plan,
       return failure();
     costs.push_back(part.cost);
     addPart(summary, part, options.target);
+    lowered->isRepeated = plan.repeated[launch.size()];
     launch.push_back(std::move(*lowered));
   }
   if (launch.size() == 1) {

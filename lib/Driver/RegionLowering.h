@@ -20,6 +20,8 @@ struct LoweredRegion {
   simt::KernelOp simt;
   /// The launch of an equal region, whose programs this one shares.
   std::optional<unsigned> equalTo = std::nullopt;
+  /// A step of a chain that every block does where that is possible.
+  bool isRepeated = false;
   /// Where the chooser was asked.
   std::optional<ScheduleDecision> decision = std::nullopt;
 };

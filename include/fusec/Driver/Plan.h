@@ -29,6 +29,8 @@ struct LaunchPlan {
   llvm::SmallVector<unsigned, 1> regions;
   /// Of a block, where several regions share it; else 0.
   int64_t threads = 0;
+  /// By region: whether it is a step of a chain that every block does.
+  llvm::SmallVector<bool, 1> repeated;
 };
 
 /// What a compilation decided. Lives in the context of its module, which must

@@ -84,6 +84,30 @@ TEST_F(PlanTest, EveryBatchHasTheSameTexts) {
   }
 }
 
+// Which steps of a chain every block does is decided for the first batch.
+TEST_F(PlanTest, ChainsHaveTheSameTexts) {
+  std::string full = "tensor<BATCHx24x40xf32>", body, x = "%x";
+  for (int i = 0; i < 5; ++i) {
+    std::string n = std::to_string(i), next = "%x" + n;
+    bool outer = i % 2 == 0;
+    std::string row = outer ? "tensor<BATCHx40xf32>" : "tensor<BATCHx24xf32>";
+    body += "  %m" + n + " = graph.reduce max " + x +
+            (outer ? " [1]" : " [2]") + " : " + full + " -> " + row + "\n  %p" +
+            n + " = graph.broadcast %m" + n + (outer ? " [0, 2]" : " [0, 1]") +
+            " : " + row + " -> " + full + "\n  " + next + " = graph.sub " + x +
+            ", %p" + n + " : " + full + "\n";
+    x = next;
+  }
+  std::string text = "func.func @f(%x: " + full + ") -> " + full + " {\n" +
+                     body + "  return " + x + " : " + full + "\n}";
+  for (int64_t batch : {2, 3, 7, 8, 13}) {
+    driver::FollowReport report = follow(text, batch);
+    EXPECT_EQ(report.reason, "") << batch;
+    EXPECT_EQ(report.newKernels, 0u) << batch;
+    EXPECT_EQ(report.sharedKernels, 1u) << batch;
+  }
+}
+
 TEST_F(PlanTest, ANumberThatDependsOnTheBatchMakesAnotherGraph) {
   // A mean over the batch, as an exporter spells it.
   driver::FollowReport report = follow(

@@ -375,3 +375,20 @@ TEST(GemmConfig, TellsWhoseSumsAreEqual) {
 }
 
 } // namespace
+
+// States of columns take shared memory beside the ring, and registers.
+TEST(GemmConfig, HoldsStatesOfColumns) {
+  GemmDevice device;
+  bool heldAll = true;
+  for (const GemmRanked &one :
+       rankGemmConfigs(GemmKind::BF16, 8192, 4096, 256, 1, GemmSupply::Boxes)) {
+    EXPECT_TRUE(one.config.holdsColumns(0, device));
+    EXPECT_FALSE(one.config.halfStages && one.config.holdsColumns(4, device));
+    heldAll &= one.config.holdsColumns(4, device);
+    EXPECT_EQ(one.config.columnCounters(33, 3), 6);
+    if (one.config.loop == GemmLoop::Warpgroup) {
+      EXPECT_EQ(one.config.columnParts(129), 3);
+    }
+  }
+  EXPECT_FALSE(heldAll);
+}

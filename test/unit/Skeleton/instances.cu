@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 #include "conv_holes.cuh"
 #include "statistic_holes.cuh"
-#include "test_holes.cuh"
 
 #define INSTANCE(name, blocks, config, T, accessA, orderA, vectorA, accessB,   \
                  orderB, vectorB)                                              \

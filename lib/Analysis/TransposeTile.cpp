@@ -67,6 +67,11 @@ private:
   void collect();
   TransposeTile::Group groupAt(unsigned dim);
   SmallVector<int64_t> stridesOf(AffineMap map);
+  bool isWhole(const TurnedRead &read) const;
+  bool allWhole(ArrayRef<TurnedRead> reads) const {
+    return llvm::all_of(reads,
+                        [&](const TurnedRead &read) { return isWhole(read); });
+  }
   bool chooseSizes(TransposeTile &tile);
   bool chooseRun(TransposeTile &tile);
   void chooseSides(TransposeTile &tile, int64_t bytes, int64_t run);
@@ -197,8 +202,21 @@ bool Finder::chooseTile(TransposeTile &tile, int64_t bytes, int64_t run) {
   return sharedBytes(tile) <= kSharedBytes;
 }
 
+/// Whether the points of the spine are the elements of the input; a padded one
+/// has fewer.
+bool Finder::isWhole(const TurnedRead &read) const {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(read.input.getType()).getShape();
+  return llvm::all_of(llvm::zip(read.map.getResults(), shape), [&](auto pair) {
+    auto [expr, size] = pair;
+    return spine[cast<AffineDimExpr>(expr).getPosition()] == size;
+  });
+}
+
 /// Vectors start anywhere along rows or columns.
 bool Finder::chooseImages(TransposeTile &tile, int64_t bytes, int64_t run) {
+  if (!allWhole(tile.turned))
+    return false;
   int64_t vector = kAccessBytes / outputBytes;
   tile.lead = tile.columns.size % vector ? vector : 0;
   chooseSides(tile, bytes, run);
@@ -254,6 +272,11 @@ bool Finder::chooseSizes(TransposeTile &tile) {
   // sides.
   tile.turnsOutputs =
       tile.straight.empty() && form.outputs.size() <= tile.turned.size();
+  // Tiles are loaded by the bounds of the spine.
+  if (!tile.turnsOutputs && !allWhole(tile.turned))
+    return false;
+  llvm::erase_if(tile.straight,
+                 [&](const TurnedRead &read) { return !isWhole(read); });
   if (tile.columns.size < kFewColumns) {
     if (tile.rows.last != tile.columns.first)
       return false;

@@ -7,6 +7,8 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace fusec;
 using namespace fusec::test;
@@ -39,6 +41,29 @@ TEST(TransposeImage, OddSizesGiveTheSame) {
       checkGraph(transposed(n, m, type, false),
                  {.tolerance = {}, .special = true, .kernels = 1});
     }
+}
+
+// A padded input has fewer elements than the spine has points, whichever side
+// it lies on.
+TEST(TransposeImage, PaddedInputs) {
+  for (auto [m, n, more] : {std::array<int64_t, 3>{67, 131, 5},
+                            {64, 128, 8},
+                            {130, 99, 1},
+                            {27, 33, 5}})
+    for (StringRef type : {"bf16", "f32"})
+      for (StringRef other : {"%b", "%y", "%s"})
+        checkGraph(
+            llvm::formatv(
+                R"(func.func @f(%x: tensor<{0}x{1}x{3}>, %y: tensor<{1}x{2}x{3}>, %v: tensor<{1}x{0}x{3}>) -> tensor<{1}x{2}x{3}> {{
+    %z = graph.constant dense<0.0> : tensor<{3}>
+    %a = graph.transpose %x [1, 0] : tensor<{0}x{1}x{3}> -> tensor<{1}x{0}x{3}>
+    %b = graph.pad %a, %z low [0, 0] high [0, {4}] : tensor<{1}x{0}x{3}>, tensor<{3}> -> tensor<{1}x{2}x{3}>
+    %s = graph.pad %v, %z low [0, 0] high [0, {4}] : tensor<{1}x{0}x{3}>, tensor<{3}> -> tensor<{1}x{2}x{3}>
+    %c = graph.add %b, {5} : tensor<{1}x{2}x{3}>
+    return %c : tensor<{1}x{2}x{3}>
+  })",
+                m, n, m + more, type, more, other),
+            {.tolerance = {}, .special = true, .kernels = 1});
 }
 
 TEST(TransposeImage, EveryWidthOfElement) {

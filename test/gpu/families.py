@@ -317,9 +317,9 @@ def side_by_side(rows_too, stencils_too=False):
     return g
 
 
-def chain(type_="f32", rounds=6):
+def chain(type_="f32", rounds=6, size=60):
     g = Graph()
-    full, kept = tensor(61, 61, type_), tensor(61, type_)
+    full, kept = tensor(size, size, type_), tensor(size, type_)
     x = g.argument(full)
     for _ in range(rounds):
         r = g.op("broadcast", g.op("reduce sum", x, attrs="[1]", to=kept), attrs="[0]", to=full)

@@ -1,8 +1,8 @@
 // RUN: fusec-opt %s --test-graph-to-tile --canonicalize --cse --split-input-file | FileCheck %s
 
 // The sum of squares of a product's rows in its kernel: the epilogue returns
-// the state of its columns, of the elements as they are stored; `none` is where
-// states start, `join` adds two, and `finish` stores what the last block of a
+// the state of its columns, of the elements as they are stored; the first region says where
+// states start, the next one adds two, and the last one stores what the last block of a
 // row makes of the whole. States of 130 rows and the counters of their tiles are
 // scratch.
 // CHECK-LABEL: tile.kernel @kernel0
@@ -18,13 +18,13 @@
 // CHECK: %[[SQUARE:.*]] = arith.mulf %[[WIDE]], %[[WIDE]]
 // CHECK: %[[STATE:.*]] = tile.reduce %[[SQUARE]] axes [0]
 // CHECK: tile.yield %[[STATE]]
-// CHECK: } none {
+// CHECK: } statistics({
 // CHECK-NEXT: tile.yield %{{.*}} : f32
-// CHECK: } join {
+// CHECK: }, {
 // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
 // CHECK-NEXT: %[[BOTH:.*]] = arith.addf %[[A]], %[[B]]
 // CHECK-NEXT: tile.yield %[[BOTH]]
-// CHECK: } finish {
+// CHECK: }, {
 // CHECK: ^bb0(%{{.*}}: index, %[[ROW:.*]]: index, %[[WHOLE:.*]]: tensor<1xf32
 // CHECK: %[[AT:.*]] = tile.splat %[[ROW]]
 // CHECK: %[[R:.*]] = math.rsqrt %[[WHOLE]]
@@ -54,9 +54,9 @@ func.func @squares(%a: tensor<130x64xf16>, %b: tensor<64x72xf16>, %r: tensor<130
 // CHECK: %[[INSIDE:.*]] = arith.cmpi slt
 // CHECK: %[[STATE:.*]] = arith.select %[[INSIDE]], %{{.*}}, %[[NONES]]
 // CHECK: tile.reduce %[[STATE]] axes [0]
-// CHECK: } none {
+// CHECK: } statistics({
 // CHECK-NEXT: tile.yield %[[NONE]]
-// CHECK: } join {
+// CHECK: }, {
 func.func @largest(%a: tensor<130x64xf32>, %b: tensor<64x70xf32>) -> (tensor<130x70xf32>, tensor<130xf32>) {
   %0:2 = graph.fusion(%x = %a, %w = %b) : (tensor<130x64xf32>, tensor<64x70xf32>) -> (tensor<130x70xf32>, tensor<130xf32>) {
     %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<130x64xf32>, tensor<64x70xf32> -> tensor<130x70xf32>

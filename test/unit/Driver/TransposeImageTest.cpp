@@ -62,7 +62,8 @@ TEST(TransposeImage, PaddedInputs) {
     %c = graph.add %b, {5} : tensor<{1}x{2}x{3}>
     return %c : tensor<{1}x{2}x{3}>
   })",
-                m, n, m + more, type, more, other),
+                m, n, m + more, type, more, other)
+                .str(),
             {.tolerance = {}, .special = true, .kernels = 1});
 }
 

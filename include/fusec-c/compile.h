@@ -149,7 +149,8 @@ typedef struct fusec_compile_options {
   int32_t batch_invariant;
   /** Not 0: the vendor's library of matrix products (cuBLASLt) neither competes
       in a search nor runs where an earlier search found it the fastest. Without
-      a search it is never used. */
+      a search, now or in an earlier process (no_tuning_record), it is never
+      used. */
   int32_t no_vendor;
 } fusec_compile_options;
 

@@ -68,7 +68,7 @@ private:
   const AccessFacts &access;
   RowTiling tiling;
   int64_t columns;
-  int64_t widest = 1, all = 0; // bytes of an element of the turned outputs
+  int64_t widest = 1; // bytes of an element of the turned outputs
 };
 } // namespace
 
@@ -81,7 +81,6 @@ bool Turner::findOutputs() {
     turn.dim = *dim;
     turn.outputs.push_back(i);
     widest = std::max(widest, bytesOf(output.value));
-    all += bytesOf(output.value);
   }
   if (turn.outputs.empty())
     return false;
@@ -101,8 +100,13 @@ int64_t Turner::blocks() const {
 
 int64_t Turner::sharedBytes() const {
   const RowTurn &turn = *tiling.turn;
-  // The padding of a column is at most a word.
-  return turn.besideRows * columns * (turn.along * all + 4);
+  // Columns may be padded by a word or an element.
+  int64_t column = 0;
+  for (unsigned output : turn.outputs) {
+    int64_t bytes = bytesOf(form.outputs[output].value);
+    column += turn.along * bytes + std::max<int64_t>(4, bytes);
+  }
+  return turn.besideRows * columns * column;
 }
 
 /// Lines where there are enough blocks and shared memory, else shorter runs.

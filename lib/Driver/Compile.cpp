@@ -243,6 +243,11 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
   FailureOr<cuda::JointKernel> joint =
       chain ? cuda::emitChainKernel(threads, chain->form)
             : cuda::emitJointKernel(threads);
+  // Values leave the programs' arrays their room, which the text tells.
+  if (succeeded(joint) && chain && chain->form.keepsValues()) {
+    chain = planChain(fusions, threads, repeated, target, joint->arenaBytes);
+    joint = cuda::emitChainKernel(threads, chain->form);
+  }
   if (failed(joint))
     return failure();
   summary.kernel = program.addKernel(joint->kernel);

@@ -144,7 +144,7 @@ TurnSchedule::Turned TurnSchedule::prepare(unsigned output) {
   turned.vector = std::min<int64_t>(16 / turned.bytes, turn.along);
   while (form.parallel[turn.dim] % turned.vector)
     turned.vector /= 2;
-  // An odd number of words.
+  // An odd number of words, or of elements.
   turned.pitch = turned.vector > 1
                      ? turn.along
                      : turn.along + std::max<int64_t>(1, 4 / turned.bytes);

@@ -305,6 +305,12 @@ Error CudaDevice::runOnce(const MatrixProduct &product,
   Expected<Stream> stream = createStream();
   if (!stream)
     return stream.takeError();
+  // The library reads its operands.
+  for (int i : {0, 1})
+    if (Error error = fill(memory[i], 0, bytes[i], *stream)) {
+      destroyStream(*stream);
+      return error;
+    }
   Error error =
       multiply({&loaded, memory[0], memory[1], memory[2], memory[3]}, *stream);
   if (!error)

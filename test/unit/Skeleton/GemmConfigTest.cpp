@@ -256,10 +256,10 @@ TEST(GemmConfig, TakesLargeTilesForLargeAndSmallTilesForSmallProblems) {
     for (GemmSupply supply : kSupplies) {
       GemmConfig large = chooseGemmConfig(kind, 8192, 8192, 4096, 1, supply);
       GemmConfig small = chooseGemmConfig(kind, 256, 256, 1024, 1, supply);
-      EXPECT_GE(large.tileM * large.tileN, 128 * 64);
+      EXPECT_GE(large.tileM * large.tileN, 128 * 128);
       EXPECT_LE(small.tileM * small.tileN, 64 * 64);
       GemmConfig batched = chooseGemmConfig(kind, 256, 256, 1024, 512, supply);
-      EXPECT_GE(batched.tileM * batched.tileN, 128 * 64);
+      EXPECT_GE(batched.tileM * batched.tileN, 128 * 128);
     }
 }
 

@@ -16,19 +16,16 @@
 //  1. The narrowest factors come first (magnitudes known from types and
 //     constants), as long as P times all of them is a normal number or 0. The
 //     widest comes last: where that product is out of range, so is the result.
-//  2. If the widest but one, s, does not fit either, it becomes near * rest
-//  with
+//  2. If the widest but one, s, does not fit either, it becomes near * rest:
 //     near in [2^low, 2^high], so that P near is a normal number or 0, and rest
 //     follows the last factor t: ((P near) t) rest. For 2^p <= |P| <= 2^q, what
-//     came before included, low = -126 - p and high = 127 - q.
+//     came before included, low = -126 - p and high = 127 - q, within f32.
 //       in between  near = s, rest = 1: nothing but t can leave the range.
-//       |s| < low   near = 2^low, |rest| < 1. |P near t| < 2^(q - p - 126 +
-//       128)
-//                   does not overflow, and what it loses by underflow, 2^-150,
-//                   is not enlarged.
-//       |s| > high  near = 2^high, |rest| > 1. Where P near t overflows, so
-//       does
-//                   the result, and it is normal or 0, as it is at least
+//       |s| < low   near = 2^low, |rest| < 1. P near t does not overflow: it is
+//                   below 2^(q - p - 126 + 128). What it loses by underflow,
+//                   2^-150, is not enlarged.
+//       |s| > high  near = 2^high, |rest| > 1. Where P near t overflows, the
+//                   result does, too, and it is normal or 0, as it is at least
 //                   2^(127 - (q - p) - 149).
 //     Both hold up to q - p = 104; sums of f8E5M2 have 64 + log2(k). near or
 //     rest is a power of two, so no rounding is added. rest keeps 0, infinities
@@ -131,7 +128,9 @@ static bool arrange(SmallVectorImpl<Scale> &scales, Magnitudes sum) {
     }
     if (i + 2 < scales.size() || sum.width() > kWidestSum)
       return false;
-    scale.near = Magnitudes{-126 - sum.low, 127 - sum.high};
+    // Powers of two and their reciprocals are numbers of f32.
+    scale.near = Magnitudes{std::max(-126, -126 - sum.low),
+                            std::min(126, 127 - sum.high)};
   }
   return true;
 }

@@ -171,7 +171,7 @@ def Simt_GridBarrierOp : Simt_Op<"grid_barrier", [MemoryEffects<[MemRead, MemWri
 }
 
 def Simt_GridWaitOp : Simt_Op<"grid_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the launches before this one have ended and their memory is visible; the next one may begin";
+  let summary = "the launches before this one have ended and their memory is visible";
   let description = [{
     Each thread runs it once, outside of control flow, before it touches global
     memory. A skeleton with barriers of its own waits behind setting them up

@@ -2,6 +2,7 @@
 // RUN: fusec run %s --target=emulator --against=reference | FileCheck %s
 // RUN: sed 's/128x64xf8E4M3FN/64x128xf8E4M3FN/; /aw =\|sms =\|am =/s/128x64x/64x128x/g; s/%%sm \[0\]/%%sm [1]/; s/contract \[1\]/contract [0]/; s/: tensor<128x64xbf16>, /: tensor<64x128xbf16>, /' %s > %t.mlir && fusec run %t.mlir --target=emulator --against=reference | FileCheck %s
 // RUN: sed 's/bf16/f32/g; s/x \[1\] :/x [1] {graph.fast_accumulation} :/' %s > %t.mlir && fusec run %t.mlir --target=emulator --against=reference | FileCheck %s
+// RUN: sed 's/^  %%am = \(.*\)/  %%big = graph.constant dense<16777216.0> : tensor<128x64xbf16>\n  %%as = \1\n  %%am = graph.mul %%as, %%big : tensor<128x64xbf16>/' %s > %t.mlir && fusec run %t.mlir --target=emulator --against=reference | FileCheck %s
 
 // Scales of all sizes against each other: where a sum times the first would be
 // infinite, or 0, and the second brings it back.

@@ -1,10 +1,9 @@
-// Rows so long that one block has a multiprocessor: 512 threads of 16 elements
-// instead of 1024 of eight, so that half as many warps meet once a row.
+// Rows so long that one block has a multiprocessor, eight elements a thread.
 // RUN: fusec compile %s --emit=cuda --quiet | FileCheck %s
-// CHECK: FUSEC_KERNEL_GRID({{.*}}, 512, 1)(
-// CHECK-COUNT-4: cp_async16(
+// CHECK: FUSEC_KERNEL_GRID({{.*}}, 1024, 1)(
+// CHECK-COUNT-2: cp_async16(
 // CHECK: cp_async_commit();
-// Sixteen of a thread's columns are four accesses of states.
+// States in accesses of 16 bytes.
 // CHECK: st<4>(
 // CHECK: st<4>(
 // CHECK: grid_sync(

@@ -81,12 +81,12 @@ func.func @columns(%a: tensor<512x256xbf16>, %b: tensor<768x256xbf16>, %x: tenso
 // CHECK: graph.fusion
 // CHECK-NOT: graph.fusion
 // CHECK: return
-func.func @batches(%a: tensor<3x512x256xbf16>, %b: tensor<3x256x768xbf16>) -> (tensor<3x512x768xf32>, tensor<3x512xf32>, tensor<3x768xf32>, tensor<3x768xf32>) {
-  %p = graph.contract %a, %b batch [0] x [0] contract [2] x [1] : tensor<3x512x256xbf16>, tensor<3x256x768xbf16> -> tensor<3x512x768xf32>
-  %r = graph.reduce sum %p [2] : tensor<3x512x768xf32> -> tensor<3x512xf32>
-  %s = graph.reduce sum %p [1] : tensor<3x512x768xf32> -> tensor<3x768xf32>
-  %t = graph.reduce max %p [1] : tensor<3x512x768xf32> -> tensor<3x768xf32>
-  return %p, %r, %s, %t : tensor<3x512x768xf32>, tensor<3x512xf32>, tensor<3x768xf32>, tensor<3x768xf32>
+func.func @batches(%a: tensor<3x128x256xbf16>, %b: tensor<3x256x768xbf16>) -> (tensor<3x128x768xf32>, tensor<3x128xf32>, tensor<3x768xf32>, tensor<3x768xf32>) {
+  %p = graph.contract %a, %b batch [0] x [0] contract [2] x [1] : tensor<3x128x256xbf16>, tensor<3x256x768xbf16> -> tensor<3x128x768xf32>
+  %r = graph.reduce sum %p [2] : tensor<3x128x768xf32> -> tensor<3x128xf32>
+  %s = graph.reduce sum %p [1] : tensor<3x128x768xf32> -> tensor<3x768xf32>
+  %t = graph.reduce max %p [1] : tensor<3x128x768xf32> -> tensor<3x768xf32>
+  return %p, %r, %s, %t : tensor<3x128x768xf32>, tensor<3x128xf32>, tensor<3x768xf32>, tensor<3x768xf32>
 }
 
 // -----

@@ -253,6 +253,16 @@ def product_statistics(m, n, k, type_, batch=0, rhs=False):
                  g.op("reduce max", w, attrs=f"[{first}]", to=tensor(*lead, n, "f32")))
 
 
+def row_squares(m, n, k, type_):
+    """A product and a residual; squares of its rows."""
+    g = Graph()
+    full = tensor(m, n, type_)
+    y = g.op("add", g.op("contract", g.argument(tensor(m, k, type_)), g.argument(tensor(k, n, type_)), to=full,
+                         attrs="batch [] x [] contract [1] x [0]"), g.argument(full))
+    w = g.op("cast", y, to=tensor(m, n, "f32"))
+    return g.out(y, g.op("reduce sum", g.op("mul", w, w), attrs="[1]", to=tensor(m, "f32")))
+
+
 def weights(m, n, k, type_, along_k=True):
     """Rows of bf16 times weights of a byte with a scale for each column."""
     g = Graph()
@@ -401,6 +411,9 @@ def families():
                                 product_statistics(1160, 1096, 72, "f16"))
     all_["statistics-cluster"] = (f"contraction, {both}GemmWgmmaConfig<GemmKind::BF16, 2, 256, 4, 8, 1, 2>;",
                                   product_statistics(72, 200, 1032, "bf16", batch=67, rhs=True))
+    # The second tile of a block has other rows than the first.
+    all_["statistics-rows"] = ("contraction, struct Row { and GemmWgmmaConfig",
+                               row_squares(8456, 456, 264, "bf16"))
     all_["statistics-split"] = (f"contraction, {both}GemmSplitConfig",
                                 product_statistics(130, 264, 2056, "bf16"))
     all_["wgmma-tf32"] = ("contraction, GemmWgmmaConfig<GemmKind::TF32", product(136, 200, 152, "f32", rhs=True, tf32=True))

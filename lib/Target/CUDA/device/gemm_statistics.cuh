@@ -195,6 +195,19 @@ FUSEC_DEVICE void gemmCountColumns(const Holes &holes, GemmTile tile,
   }
 }
 
+/// The tile that all lanes of a warp have, from lane 0. In a tile that is kept
+/// while the next one is worked on, ptxas (13.0 to 13.5) moves sums of its
+/// coordinates out of the loop over k, behind the place where these have become
+/// the next tile's: rows of it would be finished before their parts are there,
+/// and those that are complete never (test/gpu/families.py, statistics-rows).
+/// What comes out of a shuffle stays where it is.
+FUSEC_DEVICE GemmTile gemmFirstLane(GemmTile tile) {
+  tile.batch = shfl_idx(tile.batch, 0);
+  tile.m0 = shfl_idx(tile.m0, 0);
+  tile.n0 = shfl_idx(tile.n0, 0);
+  return tile;
+}
+
 /// The statistics of a warpgroup's last tile: Blocks of 64 rows. They are
 /// counted during the next tile, right after products have been issued, so that
 /// neither waiting for their stores nor the ticket holds up the tensor cores.
@@ -218,13 +231,14 @@ struct GemmLater<Config, Holes, Blocks, Columns, true> {
   FUSEC_METHOD void count(const Holes &holes, i32 m, i32 n) {
     if (tile.batch < 0)
       return;
+    GemmTile done = gemmFirstLane(tile);
     FUSEC_UNROLL
     for (i32 block = 0; block < Blocks; ++block)
       gemmCountRows<Config, Columns>(
-          holes, tile.batch, tile.m0 + warp() % 4 * 16 + 64 * block, m, n);
+          holes, done.batch, done.m0 + warp() % 4 * 16 + 64 * block, m, n);
     // Blocks that share a multiprocessor have few registers.
     gemmCountColumns<64, Columns, 4, (Config::kBlocks > 1 ? 4 : 16)>(
-        holes, tile, warp() % 4, m, n);
+        holes, done, warp() % 4, m, n);
     tile.batch = -1;
   }
 };

@@ -1,9 +1,8 @@
 //===- ChainPlan.cpp - what steps of a chain hand on ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 1. A step that few blocks would do, and whose results only steps read, is
-// done
-//    by every block: that takes less than handing its results on.
+// 1. A step that few blocks would do, and whose results only steps read, every
+//    block does: that takes less than handing its results on.
 // 2. The results of other steps are sent to all blocks, each for a meeting of
 //    its own: who reads one does not wait for the next.
 // 3. A value gets the first room that nobody has read since all blocks met the

@@ -390,7 +390,8 @@ fusec::tool::standaloneCuda(const Program &program,
   os << "// Made by fusec. Build and run:\n//   nvcc -std=c++17 -fmad=false "
         "-arch="
      // Without the name of the machine.
-     << architecture.split(' ').first << " -o program program.cu && ./program [SEED]\n"
+     << architecture.split(' ').first
+     << " -o program program.cu && ./program [SEED]\n"
      << devicePrelude()
      << (llvm::any_of(
              program.kernels,

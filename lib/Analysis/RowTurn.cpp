@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "RowTurn.h"
 #include "Sizes.h"
+#include "fusec/Analysis/TransposeTile.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 
 using namespace mlir;
@@ -100,11 +101,11 @@ int64_t Turner::blocks() const {
 
 int64_t Turner::sharedBytes() const {
   const RowTurn &turn = *tiling.turn;
-  // Columns may be padded by a word or an element.
+  // Columns may be padded.
   int64_t column = 0;
   for (unsigned output : turn.outputs) {
     int64_t bytes = bytesOf(form.outputs[output].value);
-    column += turn.along * bytes + std::max<int64_t>(4, bytes);
+    column += paddedPitch(turn.along, bytes) * bytes;
   }
   return turn.besideRows * columns * column;
 }

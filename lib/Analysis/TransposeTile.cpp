@@ -342,8 +342,7 @@ std::optional<TransposeTile> Finder::run() {
 int64_t TransposeTile::pitch(int64_t bytes) const {
   if (isInterleaved)
     return rows.tile + kRunPadding / bytes;
-  // An odd number of words.
-  return isSwizzled() ? rows.tile : rows.tile + std::max<int64_t>(1, 4 / bytes);
+  return isSwizzled() ? rows.tile : paddedPitch(rows.tile, bytes);
 }
 
 std::optional<TransposeTile> analysis::tileTranspose(FactTable &facts,

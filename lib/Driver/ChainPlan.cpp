@@ -20,9 +20,8 @@ using namespace fusec;
 using namespace fusec::driver;
 using cuda::ChainAccess;
 
-/// What barriers and shared arrays of the programs may take of a block's
-/// memory, and barriers alone.
-static constexpr int64_t kOtherBytes = 24 * 1024, kBarrierBytes = 4 * 1024;
+/// What barriers may take of a block's memory.
+static constexpr int64_t kBarrierBytes = 4 * 1024;
 
 /// Bytes of a kept value: whole lines.
 static int64_t keptBytes(Type type) {
@@ -235,8 +234,7 @@ ChainPlan driver::planChain(ArrayRef<graph::FusionOp> fusions,
                             ArrayRef<simt::KernelOp> kernels,
                             ArrayRef<bool> repeated, const TargetInfo &target,
                             int64_t arenaBytes) {
-  int64_t room = target.sharedBytesPerBlock -
-                 std::max(kOtherBytes, arenaBytes + kBarrierBytes);
+  int64_t room = target.sharedBytesPerBlock - kBarrierBytes - arenaBytes;
   if (auto kept = Planner(fusions, kernels, repeated, room).run())
     return std::move(*kept);
   return planInMemory(fusions, kernels);

@@ -40,16 +40,19 @@ struct ChainPlan {
   int64_t sharedBytes = 0;
 };
 
+/// Shared arrays of the programs of a chain that few exceed.
+constexpr int64_t kUsualArenaBytes = 20 * 1024;
+
 /// Plans the chain of `fusions`, whose programs are `kernels`; those that are
 /// `repeated` are done by every block where it can be. Values between them are
 /// kept in shared memory if all of them can be: elements of 4 or 8 bytes, known
 /// sizes, room for those that are alive beside `arenaBytes` of shared arrays of
-/// the programs (those of the text that was made for an earlier plan). Linear
-/// in the number of steps times that of values alive.
+/// the programs, which their text tells. Linear in the number of steps times
+/// that of values alive.
 ChainPlan planChain(llvm::ArrayRef<graph::FusionOp> fusions,
                     llvm::ArrayRef<simt::KernelOp> kernels,
                     llvm::ArrayRef<bool> repeated, const TargetInfo &target,
-                    int64_t arenaBytes = 0);
+                    int64_t arenaBytes = kUsualArenaBytes);
 
 /// Whether values of this type can be kept by blocks.
 bool canBeKept(mlir::Type type);

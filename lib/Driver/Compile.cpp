@@ -243,8 +243,9 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
   FailureOr<cuda::JointKernel> joint =
       chain ? cuda::emitChainKernel(threads, chain->form)
             : cuda::emitJointKernel(threads);
-  // Values leave the programs' arrays their room, which the text tells.
-  if (succeeded(joint) && chain && chain->form.keepsValues()) {
+  // Values leave larger arrays of the programs their room.
+  if (succeeded(joint) && chain && chain->form.keepsValues() &&
+      joint->arenaBytes > kUsualArenaBytes) {
     chain = planChain(fusions, threads, repeated, target, joint->arenaBytes);
     joint = cuda::emitChainKernel(threads, chain->form);
   }

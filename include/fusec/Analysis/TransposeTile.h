@@ -82,6 +82,11 @@ struct TransposeTile {
   /// Elements of the outputs between two rows.
   llvm::SmallVector<int64_t> outputStrides;
 
+  /// Whether spine dim `dim` is in the tile.
+  bool isTiled(unsigned dim) const {
+    return (dim >= rows.first && dim < rows.last) ||
+           (dim >= columns.first && dim < columns.last);
+  }
   /// Elements between two columns in shared memory, for elements of `bytes`.
   int64_t pitch(int64_t bytes) const;
   /// Columns are stored in groups of 16 bytes that are exchanged so that
@@ -100,6 +105,13 @@ struct TransposeTile {
     return image.size(image.columnsIn(imageTrips(image), 32 * warps));
   }
 };
+
+/// Elements between two columns of `length` elements of `bytes` in shared
+/// memory that lanes beside each other read: an odd number of words, or of
+/// elements that are wider.
+inline int64_t paddedPitch(int64_t length, int64_t bytes) {
+  return length + std::max<int64_t>(1, 4 / bytes);
+}
 
 /// The tile, or nothing where no input is worth turning. `threads` of a block
 /// (a power of two), or 0: free.

@@ -19,7 +19,8 @@
 // Where rows have no vectors columns are padded by a word instead.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "TurnedColumns.h"
+#include "fusec/Analysis/TransposeTile.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -47,7 +48,9 @@ private:
   struct Turned {
     unsigned output;
     RankedTensorType type;
-    int64_t bytes = 1, vector = 1, pitch = 1;
+    /// Elements of a column that a thread stores at once.
+    int64_t vector = 1;
+    TurnedColumns columns;
     Value buffer;
   };
   int64_t tileOf(unsigned dim) const {
@@ -57,7 +60,6 @@ private:
   }
   void findBlock();
   Turned prepare(unsigned output);
-  Value sharedOffset(const Turned &turned, Value along, Value slot);
   void storeTurned(const Turned &turned, Value value);
   void storeAcross(const Turned &turned);
   /// Vectors of the tile that lie along columns.
@@ -140,34 +142,22 @@ TurnSchedule::Turned TurnSchedule::prepare(unsigned output) {
   Turned turned;
   turned.output = output;
   turned.type = cast<RankedTensorType>(form.outputs[output].value.getType());
-  turned.bytes = llvm::divideCeil(turned.type.getElementTypeBitWidth(), 8u);
-  turned.vector = std::min<int64_t>(16 / turned.bytes, turn.along);
+  int64_t bytes = llvm::divideCeil(turned.type.getElementTypeBitWidth(), 8u);
+  turned.vector = std::min<int64_t>(16 / bytes, turn.along);
   while (form.parallel[turn.dim] % turned.vector)
     turned.vector /= 2;
-  // An odd number of words, or of elements.
-  turned.pitch = turned.vector > 1
-                     ? turn.along
-                     : turn.along + std::max<int64_t>(1, 4 / turned.bytes);
+  bool hasVectors = turned.vector > 1;
+  turned.columns = {turn.along, bytes,
+                    hasVectors ? turn.along
+                               : analysis::paddedPitch(turn.along, bytes),
+                    hasVectors};
   auto memory =
-      MemRefType::get({turned.pitch * turn.besideRows * columns},
+      MemRefType::get({turned.columns.pitch * turn.besideRows * columns},
                       RegionEmitter::storageType(turned.type.getElementType()),
                       MemRefLayoutAttrInterface(),
                       kb.builder.getI64IntegerAttr(tile::kSharedSpace));
   turned.buffer = tile::AllocOp::create(kb.builder, kb.loc, memory);
   return turned;
-}
-
-Value TurnSchedule::sharedOffset(const Turned &turned, Value along,
-                                 Value slot) {
-  graph::ElementBuilder eb = kb.emitter.elements();
-  int64_t group = 16 / turned.bytes;
-  int64_t groups = std::min<int64_t>(8, turn.along / group);
-  if (turned.vector > 1 && groups > 1) {
-    Value moved = eb.make<arith::XOrIOp>(eb.divIndex(along, group),
-                                         eb.remIndex(slot, groups));
-    along = eb.addIndex(eb.mulIndex(moved, group), eb.remIndex(along, group));
-  }
-  return eb.addIndex(eb.mulIndex(slot, turned.pitch), along);
 }
 
 /// Also what is past the last row: others read whole tiles.
@@ -187,7 +177,8 @@ void TurnSchedule::storeTurned(const Turned &turned, Value value) {
   tile::StoreOp::create(
       kb.builder, kb.loc,
       kb.emitter.toStorage(value, turned.type.getElementType()), turned.buffer,
-      sharedOffset(turned, eb.divIndex(row, turn.besideRows), slot), columnMask,
+      turned.columns.offset(eb, eb.divIndex(row, turn.besideRows), slot, slot),
+      columnMask,
       /*vector=*/1);
 }
 
@@ -228,7 +219,7 @@ void TurnSchedule::storeAcross(const Turned &turned) {
   Type storage = RegionEmitter::storageType(turned.type.getElementType());
   Value loaded =
       tile::LoadOp::create(kb.builder, kb.loc, eb.type(storage), turned.buffer,
-                           sharedOffset(turned, along, slot), mask,
+                           turned.columns.offset(eb, along, slot, slot), mask,
                            mask ? eb.zero(storage) : Value(), /*vector=*/1);
   tile::StoreOp::create(
       kb.builder, kb.loc, loaded, kb.outputBuffer(turned.output),

@@ -22,6 +22,7 @@
 // in TransposeImage.cpp.
 //===----------------------------------------------------------------------===//
 #include "TransposeSchedule.h"
+#include "TurnedColumns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -79,9 +80,7 @@ void TransposeSchedule::findBlock() {
   };
   SmallVector<int64_t> sizes;
   for (auto [dim, size] : llvm::enumerate(spine)) {
-    bool isTiled = (dim >= tile.rows.first && dim < tile.rows.last) ||
-                   (dim >= tile.columns.first && dim < tile.columns.last);
-    if (!isTiled)
+    if (!tile.isTiled(dim))
       sizes.push_back(size);
   }
   sizes.push_back(tiles(tile.rows));
@@ -176,19 +175,12 @@ void TransposeSchedule::placeOnSpine(Point &at, Value row, Value column,
 /// column * pitch + row, the row's group of 16 bytes exchanged.
 Value TransposeSchedule::sharedOffset(const Point &at, int64_t bytes) {
   graph::ElementBuilder eb = kb.emitter.elements();
-  Value row = at.row;
-  int64_t group = 16 / bytes;
-  int64_t groups = std::min<int64_t>(8, tile.rows.tile / group);
-  if (tile.isSwizzled() && groups > 1) {
-    Value number =
-        eb.remIndex(eb.divIndex(at.column, tile.columns.vector), groups);
-    Value moved = eb.make<arith::XOrIOp>(eb.divIndex(row, group), number);
-    row = eb.addIndex(eb.mulIndex(moved, group), eb.remIndex(row, group));
-  }
-  return eb.addIndex(eb.mulIndex(at.column, tile.pitch(bytes)), row);
+  TurnedColumns columns{tile.rows.tile, bytes, tile.pitch(bytes),
+                        tile.isSwizzled()};
+  return columns.offset(eb, at.row, at.column,
+                        eb.divIndex(at.column, tile.columns.vector));
 }
 
-/// A buffer of shared memory, the next of `buffers`.
 Value TransposeSchedule::allocate(Type storage, int64_t count) {
   auto memory =
       MemRefType::get({count}, storage, MemRefLayoutAttrInterface(),

@@ -39,9 +39,7 @@ Value TransposeSchedule::startOf(ArrayRef<int64_t> strides) {
   Value start = kb.index(0);
   unsigned next = 0;
   for (unsigned dim = 0; dim < strides.size(); ++dim) {
-    bool isTiled = (dim >= tile.rows.first && dim < tile.rows.last) ||
-                   (dim >= tile.columns.first && dim < tile.columns.last);
-    if (!isTiled)
+    if (!tile.isTiled(dim))
       start = kb.addIndex(start, kb.mulIndex(others[next++], strides[dim]));
   }
   return start;
@@ -140,9 +138,7 @@ void TransposeSchedule::copyEnd(unsigned position) {
                                    below(column, tile.imageColumns()));
   unsigned next = 0;
   for (auto [dim, size] : llvm::enumerate(kb.form.parallel)) {
-    bool isTiled = (dim >= tile.rows.first && dim < tile.rows.last) ||
-                   (dim >= tile.columns.first && dim < tile.columns.last);
-    if (!isTiled)
+    if (!tile.isTiled(dim))
       holds = scalars.logicalAnd(
           holds,
           scalars.make<arith::CmpIOp>(arith::CmpIPredicate::eq, others[next++],

@@ -33,7 +33,7 @@ static std::vector<std::string> candidates(unsigned maxMajor) {
 static Error findFunctions(Library &library) {
   const char *missing = nullptr;
   auto need = [&](auto &function, const char *name) {
-    if (!library.library.find(function, {name}) && !missing)
+    if (!library.symbols.find(function, {name}) && !missing)
       missing = name;
   };
   need(library.getVersion, "cublasLtGetVersion");
@@ -75,7 +75,7 @@ static Error openOne(Library &library, const std::string &name,
   Expected<SharedLibrary> opened = SharedLibrary::open(name);
   if (!opened)
     return opened.takeError();
-  library.library = *opened;
+  library.symbols = *opened;
   library.path = name;
   if (Error error = findFunctions(library))
     return error;

@@ -71,7 +71,7 @@ struct Library {
 
   llvm::Error check(Status status, const char *function) const;
 
-  SharedLibrary library;
+  SharedLibrary symbols;
   std::string path;
   /// 130100 for 13.1.0.
   uint64_t version = 0;

@@ -14,7 +14,7 @@ static void findGraphFunctions(Driver &driver) {
   driver.hasGraphs = true;
   auto want = [&](auto &function, const char *name) {
     function = nullptr;
-    driver.hasGraphs &= driver.library.find(function, {name});
+    driver.hasGraphs &= driver.symbols.find(function, {name});
   };
   want(driver.graphCreate, "cuGraphCreate");
   want(driver.graphDestroy, "cuGraphDestroy");
@@ -31,7 +31,7 @@ static void findGraphFunctions(Driver &driver) {
 static Error findFunctions(Driver &driver) {
   const char *missing = nullptr;
   auto need = [&](auto &function, const char *name) {
-    if (!driver.library.find(function, {name}) && !missing)
+    if (!driver.symbols.find(function, {name}) && !missing)
       missing = name;
   };
   need(driver.init, "cuInit");
@@ -70,15 +70,15 @@ static Error findFunctions(Driver &driver) {
   need(driver.eventSynchronize, "cuEventSynchronize");
   need(driver.eventElapsedTime, "cuEventElapsedTime");
   driver.deviceGetPciBus = nullptr;
-  driver.library.find(driver.deviceGetPciBus, {"cuDeviceGetPCIBusId"});
+  driver.symbols.find(driver.deviceGetPciBus, {"cuDeviceGetPCIBusId"});
   driver.functionLoad = nullptr;
-  driver.library.find(driver.functionLoad, {"cuFuncLoad"});
+  driver.symbols.find(driver.functionLoad, {"cuFuncLoad"});
   driver.launchKernelEx = nullptr;
-  driver.library.find(driver.launchKernelEx, {"cuLaunchKernelEx"});
+  driver.symbols.find(driver.launchKernelEx, {"cuLaunchKernelEx"});
   driver.tensorMapEncode = nullptr;
-  driver.library.find(driver.tensorMapEncode, {"cuTensorMapEncodeTiled"});
+  driver.symbols.find(driver.tensorMapEncode, {"cuTensorMapEncodeTiled"});
   driver.graphAddDependencies = nullptr;
-  driver.library.find(driver.graphAddDependencies,
+  driver.symbols.find(driver.graphAddDependencies,
                       {"cuGraphAddDependencies_v2"});
   findGraphFunctions(driver);
   if (!missing)
@@ -104,7 +104,7 @@ Expected<Driver> Driver::open(const std::string &name) {
     return llvm::createStringError("cannot open the CUDA driver: %s",
                                    llvm::toString(library.takeError()).c_str());
   Driver driver;
-  driver.library = *library;
+  driver.symbols = *library;
   if (Error error = findFunctions(driver))
     return std::move(error);
   if (Error error = driver.check(driver.init(0), "cuInit"))

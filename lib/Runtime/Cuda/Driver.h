@@ -143,7 +143,7 @@ struct Driver {
   /// Success, or an error with the function's name and the driver's text.
   llvm::Error check(Result result, const char *function) const;
 
-  SharedLibrary library;
+  SharedLibrary symbols;
 
   Result (*init)(unsigned flags);
   Result (*driverGetVersion)(int *);

@@ -93,7 +93,9 @@ TEST(TransposeImage, BatchesThatStartAnywhere) {
 }
 
 // Two inputs of different width and place, an output of another width, and
-// values that are broadcast along either side.
+// values that are broadcast along either side. A result of f16 is rounded by
+// 2^-11, or to its other neighbour where f32 sums in another order lie there:
+// 2^-10 in all.
 TEST(TransposeImage, InputsOfSeveralWidths) {
   checkGraph(
       R"(func.func @f(%a: tensor<69x3x131xui8>, %b: tensor<3x69x131xbf16>,

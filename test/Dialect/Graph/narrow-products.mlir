@@ -70,3 +70,21 @@ func.func @wide(%a: tensor<4x32xi32>, %b: tensor<32x8xi8>, %z: tensor<i32>) -> t
   %r = graph.contract %d, %b batch [] x [] contract [1] x [0] : tensor<4x32xi32>, tensor<32x8xi8> -> tensor<4x8xi32>
   return %r : tensor<4x8xi32>
 }
+
+// Bytes that are widened before they are transposed, reshaped or broadcast.
+// CHECK-LABEL: func @moved
+// CHECK: %[[T:.*]] = graph.transpose %arg1 [1, 0] : tensor<8x32xui8> -> tensor<32x8xui8>
+// CHECK: graph.contract %{{.*}}, %[[T]] {{.*}} : tensor<4x32xi8>, tensor<32x8xui8> -> tensor<4x8xi32>
+// CHECK: graph.contract {{.*}} : tensor<2x4x32xi8>, tensor<2x8x32xui8> -> tensor<2x4x8xi32>
+// CHECK-NOT: tensor<8x32xi32>
+func.func @moved(%a: tensor<2x2x32xi8>, %b: tensor<8x32xui8>, %c: tensor<2x4x32xi8>) -> (tensor<4x8xi32>, tensor<2x4x8xi32>) {
+  %a32 = graph.cast %a : tensor<2x2x32xi8> -> tensor<2x2x32xi32>
+  %flat = graph.reshape %a32 : tensor<2x2x32xi32> -> tensor<4x32xi32>
+  %b32 = graph.cast %b : tensor<8x32xui8> -> tensor<8x32xi32>
+  %t = graph.transpose %b32 [1, 0] : tensor<8x32xi32> -> tensor<32x8xi32>
+  %r0 = graph.contract %flat, %t batch [] x [] contract [1] x [0] : tensor<4x32xi32>, tensor<32x8xi32> -> tensor<4x8xi32>
+  %c32 = graph.cast %c : tensor<2x4x32xi8> -> tensor<2x4x32xi32>
+  %spread = graph.broadcast %b32 [1, 2] : tensor<8x32xi32> -> tensor<2x8x32xi32>
+  %r1 = graph.contract %c32, %spread batch [0] x [0] contract [2] x [2] : tensor<2x4x32xi32>, tensor<2x8x32xi32> -> tensor<2x4x8xi32>
+  return %r0, %r1 : tensor<4x8xi32>, tensor<2x4x8xi32>
+}

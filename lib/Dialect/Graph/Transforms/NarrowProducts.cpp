@@ -206,6 +206,28 @@ struct DropWidening : OpRewritePattern<ContractOp> {
   }
 };
 
+/// 8-bit elements are moved before they are widened for a product, so that the
+/// product finds them: move (cast x) = cast (move x).
+template <typename MovementOp>
+struct MoveBytes : OpRewritePattern<MovementOp> {
+  using OpRewritePattern<MovementOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MovementOp op,
+                                PatternRewriter &rewriter) const override {
+    Value source = byteSource(op.getOperand());
+    if (!source || source == op.getOperand() ||
+        !llvm::any_of(op->getUsers(), llvm::IsaPred<ContractOp>))
+      return failure();
+    IRMapping mapping;
+    mapping.map(op.getOperand(), source);
+    Operation *moved = rewriter.clone(*op, mapping);
+    moved->getResult(0).setType(
+        op.getType().clone(typeOf(source).getElementType()));
+    rewriter.replaceOpWithNewOp<CastOp>(op, op.getType(), moved->getResult(0));
+    return success();
+  }
+};
+
 /// An 8-bit operand, integer or float, whose last dimension is not contracted.
 struct TurnOperand : OpRewritePattern<ContractOp> {
   TurnOperand(MLIRContext *context, bool singles)
@@ -275,7 +297,8 @@ struct NarrowProductsPass
   using NarrowProductsPassBase::NarrowProductsPassBase;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SplitZeroPoint, DropWidening>(&getContext());
+    patterns.add<SplitZeroPoint, DropWidening, MoveBytes<TransposeOp>,
+                 MoveBytes<ReshapeOp>, MoveBytes<BroadcastOp>>(&getContext());
     patterns.add<TurnOperand>(&getContext(), turnSingles);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

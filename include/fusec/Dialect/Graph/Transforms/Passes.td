@@ -83,10 +83,11 @@ def NarrowProductsPass : Pass<"fusec-graph-narrow-products"> {
     Sums of (a - z) * b over 16 terms or more, in integers, where a and b have
     8-bit elements and z is one number, become sums of a * b and of b: tensor
     cores multiply 8-bit elements. Products of widened 8-bit elements read them
-    as they are. 8-bit operands, integers and floats, that are not contiguous along k are transposed,
-    if they are constant or shared by 256 rows of the other one; with
-    `turn-singles` f32 operands that may be rounded to TF32 too, from 512 rows
-    on. Exact. Needs
+    as they are, also where they were transposed, reshaped or broadcast after
+    that. 8-bit operands, integers and floats, that are not contiguous along k
+    are transposed, if they are constant or shared by 256 rows of the other one;
+    with `turn-singles` f32 operands that may be rounded to TF32 too, from 512
+    rows on. Exact. Needs
     composites decomposed; constants that arise are left to
     `fusec-graph-fold-constants`.
     ```mlir

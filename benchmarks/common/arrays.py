@@ -38,6 +38,9 @@ class NumpyArrays:
     def make(self, spec):
         if spec.kind == "ints":
             values = self.random.integers(0, int(spec.scale), spec.shape)
+        elif spec.kind == "signed":
+            values = self.random.integers(-int(spec.scale), int(spec.scale),
+                                          spec.shape)
         elif spec.kind == "positive":
             values = (1 - self.random.random(spec.shape)) * spec.scale
         elif spec.kind == "near":
@@ -78,8 +81,9 @@ class TorchArrays:
         torch = self.torch
         dtype = torch_dtype(torch, spec.dtype)
         options = dict(device=self.name)
-        if spec.kind == "ints":
-            x = torch.randint(0, int(spec.scale), spec.shape,
+        if spec.kind in ("ints", "signed"):
+            least = -int(spec.scale) if spec.kind == "signed" else 0
+            x = torch.randint(least, int(spec.scale), spec.shape,
                               generator=self.random, dtype=torch.int64,
                               **options)
         elif spec.kind in ("positive", "near"):

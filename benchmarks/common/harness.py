@@ -7,8 +7,10 @@ import gc
 import os
 import sys
 
+from . import peer_cache
 
-def add_options(parser, cases, peers, seconds):
+
+def add_options(parser, cases, peers, seconds, peers_by_default="torch"):
     """The options that all of them take. `cases` and `peers` say what may be
     named."""
     parser.add_argument("cases", nargs="*", metavar="CASE",
@@ -17,8 +19,13 @@ def add_options(parser, cases, peers, seconds):
                         choices=["cuda", "host", "emulator", "reference"])
     parser.add_argument("--quick", action="store_true",
                         help="small shapes: checks only, no times")
-    parser.add_argument("--peers", default="torch", metavar="A,B",
-                        help=f"{', '.join(peers)} or none (default: torch)")
+    parser.add_argument("--peers", default=peers_by_default, metavar="A,B",
+                        help=f"{', '.join(peers)} or none (default: "
+                             f"{peers_by_default})")
+    parser.add_argument("--peer-cache", default=peer_cache.default_root(),
+                        metavar="DIR", help="where torch.compile and JAX keep "
+                        "what they compiled and chose, by version; off: each "
+                        "where it does by itself (default: %(default)s)")
     parser.add_argument("--json", metavar="F", help="all figures")
     parser.add_argument("--seconds", type=float, default=seconds,
                         help=f"time of measuring a case (default {seconds})")
@@ -75,6 +82,7 @@ def open_device(options, names, modules):
         except ImportError as error:
             print(f"skipped: {error}", file=sys.stderr)
             raise SystemExit(77)  # "skipped" for test runners
+    peer_cache.use(options.peer_cache)
     try:
         import torch
     except ImportError:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""python3 -m benchmarks.gemm [CASE...] [--peers torch,compile] [--seconds S]
+"""python3 -m benchmarks.gemm [CASE...] [--peers torch,cublaslt,compile]
 
-Runs matrix products through fusec and through PyTorch on the same buffers.
+Runs matrix products through fusec, PyTorch and cuBLASLt on the same buffers.
 Without a GPU (--target=host or emulator, --quick) cases are only checked.
 """
 
@@ -20,7 +20,8 @@ def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="python3 -m benchmarks.gemm", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    harness.add_options(parser, "default: all", contenders.NAMES, 0.5)
+    harness.add_options(parser, "default: all", contenders.NAMES, 0.5,
+                        peers_by_default="torch,cublaslt")
     parser.add_argument("--tune", type=float, default=0, metavar="S",
                         help="let fusec time its candidates, cuBLASLt among "
                              "them, for at most S seconds a case")
@@ -29,50 +30,64 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
+def fusec_options(options):
+    return {"tune": options.tune, "vendor": not options.no_vendor}
+
+
 def measure_row(row, case, problem, options, arrays, rates, fusec, sets):
-    """Times fusec and its peers in turns."""
-    from ..common import measure
+    """Times fusec, its own plain product and its peers in turns."""
+    from ..common import measure, pairs
     from . import report
     torch, runners = arrays.torch, []
 
-    def prepare(name, contender):
+    def attempt(label, act):
+        """What `act` gives; None, with the failure in the row."""
         try:
             with measure.time_limit(options.limit):
-                runner = measure.Runner(torch, contender, len(sets))
-                runner.prepare()
-                runner.name = name
-                runners.append(runner)
-                row["contenders"].setdefault(name, {})
+                return act()
         except Exception as error:  # of other libraries: any
-            row["contenders"].setdefault(name, {})["failed"] = (
+            row["contenders"].setdefault(label, {})["failed"] = (
                 f"{type(error).__name__}: {error}"[:500])
             torch.cuda.synchronize()
-    prepare("fusec", fusec)
+
+    def prepare(group, found):
+        """Of [(label, contender)]."""
+        for label, contender in found or ():
+            runner = measure.Runner(torch, contender, len(sets))
+            runner.name = label
+            row["contenders"].setdefault(label, {})["group"] = group
+            if attempt(label, lambda: runner.prepare() or runner):
+                runners.append(runner)
+    prepare("fusec", [("fusec", fusec)])
+    if problem.plain and "plain" in case.aims:
+        prepare("plain", attempt("plain", lambda: [(
+            "plain", contenders.PlainProduct(problem.plain, options.target,
+                                             arrays, sets,
+                                             **fusec_options(options)))]))
     for name in options.peer_names:
-        for label, contender in contenders.peers(name, problem, sets):
-            prepare(label, contender)
-    measure.interleave(runners, options.seconds)
+        prepare(name, attempt(name, lambda: contenders.peers(name, problem,
+                                                             sets)))
+    measure.interleave(runners, options.seconds, pairs.LEAST)
     for runner in runners:
         row["contenders"][runner.name].update(runner.result())
     if "failed" in row["contenders"]["fusec"]:
         row["verdict"] = "failed: " + row["contenders"]["fusec"]["failed"]
     else:
-        report.judge(row, case, problem, rates["read"])
+        times = {runner.name: runner.times for runner in runners}
+        report.judge(row, case, problem, rates["read"], times)
 
 
 def run_case(case, options, arrays, rates):
     """The row of one case. What goes wrong is in it."""
     from ..common import measure
     from ..memory import check
-    row = {"case": case.name, "contenders": {}, "aim": case.aim,
-           "aim_bandwidth": case.bandwidth}
+    row = {"case": case.name, "contenders": {}}
     try:
         problem = case.problem(options.quick)
         row["bytes"], row["flops"] = problem.bytes, problem.flops
         with measure.time_limit(options.limit):
             fusec = contenders.Fusec(problem, options.target, arrays,
-                                     tune=options.tune,
-                                     vendor=not options.no_vendor)
+                                     **fusec_options(options))
         figures = row["contenders"]["fusec"] = {
             "compile_ms": fusec.compile_ms, "launches": fusec.launches,
             "predicted_us": fusec.predicted_us, "choices": fusec.choices}

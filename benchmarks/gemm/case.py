@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a case is: a problem as in benchmarks.memory, its operations and aim.
+"""What a case is: a problem as in benchmarks.memory, its operations and aims.
 
 `formula` is the reference alone; peers run `natives`, the ways in which PyTorch
 spells the case, each by itself. torch.compile gets the first of them.
@@ -7,9 +7,35 @@ spells the case, each by itself. torch.compile gets the first of them.
 
 import importlib
 from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from ..memory.case import SIZES, In, Problem, Sample
+
+
+@dataclass
+class Plain:
+    """The product of a case alone, as a measure for what stands around it.
+    `operands`: the case's inputs that it takes; `reads`: the input that is read
+    once more, as by a norm before the product."""
+    product: "Product"
+    operands: Sequence[int] = (0, 1)
+    reads: Optional[int] = None
+
+
+@dataclass
+class Matmul:
+    """A plain product in a library's terms: out [m, n] = x . w of types `x`,
+    `w`, `out`. `turned`: "a", "b", "ab", as stored the other way round."""
+    m: int
+    n: int
+    k: int
+    x: str
+    w: str
+    out: str
+    turned: str = ""
+    batch: int = 1
+    tf32: bool = False
+    fast: bool = False
 
 
 @dataclass
@@ -17,24 +43,26 @@ class Product(Problem):
     """A problem with matrix products. `flops`: multiplications and additions
     of all products. `natives`: [(label, function(torch, *inputs))]. `text`: the
     graph as MLIR text where the builder cannot say it; then `graph` is None.
-    `read_bytes`: of `bytes`, those of the largest operand, which bound the case
-    where it has few rows (0: it is bound by arithmetic)."""
+    `library`: what cuBLASLt computes of it, from the first two inputs."""
     flops: float = 0
     natives: List[Tuple[str, Callable]] = field(default_factory=list)
     text: str = ""
-    read_bytes: int = 0
+    plain: Optional[Plain] = None
+    library: Optional[Matmul] = None
 
 
 @dataclass
 class Case:
-    """One row: fusec is to be `aim` times as fast as the best peer, and, for
-    cases of few rows, to read at `bandwidth` of the machine's."""
+    """One row. `aims`: {whom: how many times as fast as that fusec is to be}:
+    "best", the fastest peer; "library", the fastest of PyTorch and cuBLASLt;
+    "compile", the fastest of torch.compile's modes; "plain", fusec's own plain
+    product; "read", reading all inputs and writing all outputs at the machine's
+    read bandwidth."""
     name: str
     make: Callable[..., Product]
     sizes: Dict[str, object]
     quick: Dict[str, object]
-    aim: float = 1.0
-    bandwidth: float = 0.0
+    aims: Dict[str, float]
     neighbour = False
 
     def problem(self, quick=False):
@@ -44,9 +72,9 @@ class Case:
 CASES: List[Case] = []
 
 
-def add(name, make, sizes, quick, aim=1.0, bandwidth=0.0):
+def add(name, make, sizes, quick, **aims):
     """Registers a case; `quick` are the sizes of tests."""
-    CASES.append(Case(name, make, sizes, quick, aim, bandwidth))
+    CASES.append(Case(name, make, sizes, quick, aims))
 
 
 def size(dtype, *shape):
@@ -65,10 +93,10 @@ def as_double(x):
 
 def load_cases():
     """All cases, in the order of the table."""
-    for name in ("products", "epilogues", "few_rows", "float8"):
+    for name in ("products", "epilogues", "few_rows", "float8", "integers"):
         importlib.import_module(f"{__package__}.{name}")
     return CASES
 
 
-__all__ = ["CASES", "Case", "In", "Product", "Sample", "add", "as_double",
-           "load_cases", "size"]
+__all__ = ["CASES", "Case", "In", "Matmul", "Plain", "Product", "Sample", "add",
+           "as_double", "load_cases", "size"]

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Who runs a case: fusec and PyTorch, on buffer sets as in benchmarks.memory."""
+"""Who runs a case: fusec, PyTorch and cuBLASLt, on buffer sets as in
+benchmarks.memory."""
 
 from ..common.program import Program
 
 #: Names for --peers.
-NAMES = ("torch", "compile", "autotune")
+NAMES = ("torch", "cublaslt", "compile", "autotune")
+#: What an aim is against: peers, or fusec's own plain product.
+GROUPS = {"best": NAMES, "library": ("torch", "cublaslt"),
+          "compile": ("compile", "autotune"), "plain": ("plain",)}
 
 
 class Fusec(Program):
@@ -23,6 +27,34 @@ class Fusec(Program):
         super().__init__(graph, target, arrays, **options)
 
 
+class PlainProduct:
+    """fusec's plain product of a case, and the read that the case counts beside
+    it, as a kernel of its own (a maximum)."""
+    can_capture = True
+
+    def __init__(self, plain, target, arrays, sets, **options):
+        self.programs = [self._program(
+            Fusec(plain.product, target, arrays, **options), sets,
+            plain.operands)]
+        if plain.reads is not None:
+            import fusec
+            x = plain.product.inputs[plain.operands.index(plain.reads)]
+            b = fusec.GraphBuilder()
+            b.output("m", b.reduce("max", b.input("x", x.dtype, x.shape),
+                                   range(len(x.shape))))
+            self.programs.append(self._program(
+                Program(b.finish(), target, arrays), sets, [plain.reads]))
+
+    @staticmethod
+    def _program(program, sets, operands):
+        program.bind([([inputs[k] for k in operands], program.outputs())
+                      for inputs, _ in sets])
+        return program
+
+    def step(self, i):
+        return [program.step(i) for program in self.programs]
+
+
 class Torch:
     """One way in which PyTorch runs a case."""
     can_capture = True
@@ -39,9 +71,13 @@ class Torch:
 def peers(name, problem, sets):
     """[(label, contender)] of peer `name`; what PyTorch lacks fails when it is
     first run."""
-    import torch
-    if name == "torch":
+    if name == "cublaslt":
+        from .cublaslt import CublasLt
+        return [(name, CublasLt(problem.library, sets))] if (
+            problem.library) else []
+    if name == "torch" or not problem.natives:
         return [(label, Torch(f, sets)) for label, f in problem.natives]
+    import torch
     torch._dynamo.reset()
     options = {"dynamic": False}
     if name == "autotune":

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products with what stands before and behind them in networks."""
 
-from .case import In, Product, Sample, add, size
+from .case import In, Plain, Product, Sample, add, size
+from .products import product
 
 
 def _gelu_tanh(F, x):
@@ -26,7 +27,8 @@ def bias_gelu(m, n, k, dtype="bf16"):
                     In("bias", dtype, (n,))], graph, formula,
                    size(dtype, m, k) + size(dtype, k, n) + size(dtype, m + 1, n),
                    [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
-                   natives=[("addmm, gelu", native), ("cublasLt", fused)])
+                   natives=[("addmm, gelu", native), ("cublasLt", fused)],
+                   plain=Plain(product(m, n, k, dtype)))
 
 
 def linear(m, n, k, dtype="f16", residual=False):
@@ -73,7 +75,8 @@ def gelu_fp8(m, n, k):
                     In("scale", "f32", (), "near", 0.05)], graph, formula,
                    size("bf16", m, k) + size("bf16", k, n) + m * n,
                    [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
-                   natives=[("addmm, gelu, cast", native)])
+                   natives=[("addmm, gelu, cast", native)],
+                   plain=Plain(product(m, n, k)))
 
 
 def residual_squares(m, n, k):
@@ -95,7 +98,8 @@ def residual_squares(m, n, k):
                    size("bf16", m, k) + size("bf16", k, n)
                    + size("bf16", 2 * m, n) + 4 * m,
                    [Sample([0, 1], {0: 0, 2: 0})], {0: "loose", 1: "squares"},
-                   flops=2 * m * n * k, natives=[("addmm, square, sum", native)])
+                   flops=2 * m * n * k, natives=[("addmm, square, sum", native)],
+                   plain=Plain(product(m, n, k)))
 
 
 def bias_gradient(m, n, k):
@@ -191,7 +195,8 @@ def norm_product(m, n, k):
                     In("w", "bf16", (k, n), scale=k ** -0.5)], graph, formula,
                    size("bf16", m, k) + size("bf16", k, n) + size("bf16", m, n),
                    [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
-                   natives=[("rms_norm, matmul", native)])
+                   natives=[("rms_norm, matmul", native)],
+                   plain=Plain(product(m, n, k), (0, 2), reads=0))
 
 
 def unit_norm_product(m, n, k):
@@ -209,7 +214,8 @@ def unit_norm_product(m, n, k):
                     In("w", "bf16", (k, n), scale=k ** -0.5)], graph, formula,
                    size("bf16", m, k) + size("bf16", k, n) + size("bf16", m, n),
                    [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
-                   natives=[("rms_norm, matmul", native)])
+                   natives=[("rms_norm, matmul", native)],
+                   plain=Plain(product(m, n, k), reads=0))
 
 
 _SMALL = dict(m=67, n=136, k=96)
@@ -217,20 +223,22 @@ for _n, _k in ((768, 768), (2304, 768), (768, 3072)):
     for _residual in (False, True):
         add(f"{'residual' if _residual else 'bias'}-f16-32768x{_n}x{_k}", linear,
             dict(m=32768, n=_n, k=_k, residual=_residual), _SMALL,
-            1.1 if _residual else 0.97)
-add("gelu-8192x8192x4096", bias_gelu, dict(m=8192, n=8192, k=4096), _SMALL, 1.1)
-add("gelu-fp8-8192x8192x4096", gelu_fp8, dict(m=8192, n=8192, k=4096), _SMALL,
-    1.2)
-add("residual-squares-8192x4096x4096", residual_squares,
-    dict(m=8192, n=4096, k=4096), _SMALL, 1.1)
-add("bias-gradient-8192x4096x4096", bias_gradient,
-    dict(m=8192, n=4096, k=4096), _SMALL, 1.1)
-add("swiglu-4096x11008x4096", gated, dict(m=4096, n=11008, k=4096), _SMALL, 1.04)
-add("swiglu-4096x11008x4096-tb", gated,
-    dict(m=4096, n=11008, k=4096, turned=True), _SMALL, 1.04)
-add("geglu-4096x11008x4096", gated,
-    dict(m=4096, n=11008, k=4096, kind="gelu"), _SMALL, 1.04)
-add("rmsnorm-8192x4096x4096", norm_product, dict(m=8192, n=4096, k=4096),
-    _SMALL, 1.05)
-add("unit-rmsnorm-8192x8192x4096", unit_norm_product,
-    dict(m=8192, n=8192, k=4096), _SMALL, 1.05)
+            best=1.1 if _residual else 0.97)
+_LARGE = dict(m=8192, n=8192, k=4096)
+_WIDE = dict(m=8192, n=4096, k=4096)
+_GATED = dict(m=4096, n=11008, k=4096)
+add("gelu-8192x8192x4096", bias_gelu, _LARGE, _SMALL, plain=1 / 1.02,
+    compile=1.08)
+add("gelu-fp8-8192x8192x4096", gelu_fp8, _LARGE, _SMALL, plain=1 / 1.04)
+add("residual-squares-8192x4096x4096", residual_squares, _WIDE, _SMALL,
+    plain=1 / 1.04)
+add("bias-gradient-8192x4096x4096", bias_gradient, _WIDE, _SMALL, best=1.1)
+add("swiglu-4096x11008x4096", gated, _GATED, _SMALL, best=1.04)
+add("swiglu-4096x11008x4096-tb", gated, dict(_GATED, turned=True), _SMALL,
+    best=1.04)
+add("geglu-4096x11008x4096", gated, dict(_GATED, kind="gelu"), _SMALL,
+    best=1.04)
+add("rmsnorm-8192x4096x4096", norm_product, _WIDE, _SMALL, plain=1 / 1.04)
+add("rmsnorm-8192x8192x4096", norm_product, _LARGE, _SMALL, plain=1 / 1.04)
+add("unit-rmsnorm-8192x8192x4096", unit_norm_product, _LARGE, _SMALL,
+    plain=1 / 1.04)

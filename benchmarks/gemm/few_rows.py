@@ -30,8 +30,7 @@ def dense(m, n, k, turned=False):
                    size("bf16", m, k) + size("bf16", k, n)
                    + size("bf16", m + 1, n),
                    [Sample([0], {0: 0})], {0: "loose"}, flops=2 * m * n * k,
-                   natives=[("addmm, gelu", native), ("cublasLt", fused)],
-                   read_bytes=size("bf16", k, n))
+                   natives=[("addmm, gelu", native), ("cublasLt", fused)])
 
 
 def byte_weights(m, n, k, dtype="i8", block=0):
@@ -69,7 +68,7 @@ def byte_weights(m, n, k, dtype="i8", block=0):
                    size("bf16", m, k) + n * k + size("bf16", m, n)
                    + size("bf16", *scales),
                    [Sample([0], {0: 0})], {0: "operands"}, flops=2 * m * n * k,
-                   natives=[("convert, matmul", native)], read_bytes=n * k)
+                   natives=[("convert, matmul", native)])
 
 
 def nibble_weights(m, n, k, block=32):
@@ -103,22 +102,19 @@ def nibble_weights(m, n, k, block=32):
                    size("bf16", m, k) + n * k // 2 + size("bf16", m, n)
                    + size("bf16", n, k // block),
                    [Sample([0], {0: 0})], {0: "operands"}, flops=2 * m * n * k,
-                   natives=[("unpack, matmul", native)],
-                   read_bytes=n * k // 2 + size("bf16", n, k // block))
+                   natives=[("unpack, matmul", native)])
 
 
 _SMALL = dict(n=136, k=96)
 for _m in (1, 4, 16, 64):
     for _turned in (False, True):
         add(f"gelu-{_m}x8192x4096" + ("-tb" if _turned else ""), dense,
-            dict(m=_m, n=_N, k=_K, turned=_turned), _SMALL, 1.25,
-            0.8 if _m <= 16 else 0.7)
+            dict(m=_m, n=_N, k=_K, turned=_turned), _SMALL, best=1.25,
+            read=0.8 if _m <= 16 else 0.7)
 for _m in (1, 16):
-    add(f"w8-{_m}x8192x4096", byte_weights, dict(m=_m, n=_N, k=_K), _SMALL,
-        1.25, 0.65)
-    add(f"w8-block32-{_m}x8192x4096", byte_weights,
-        dict(m=_m, n=_N, k=_K, block=32), _SMALL, 1.25, 0.65)
-    add(f"wf8-{_m}x8192x4096", byte_weights,
-        dict(m=_m, n=_N, k=_K, dtype="f8e4m3"), _SMALL, 1.25, 0.65)
-    add(f"w4-block32-{_m}x8192x4096", nibble_weights, dict(m=_m, n=_N, k=_K),
-        _SMALL, 1.25, 0.65)
+    for _name, _make, _more in (
+            ("w8", byte_weights, {}), ("w8-block32", byte_weights, {"block": 32}),
+            ("wf8", byte_weights, {"dtype": "f8e4m3"}),
+            ("w4-block32", nibble_weights, {})):
+        add(f"{_name}-{_m}x8192x4096", _make, dict(m=_m, n=_N, k=_K, **_more),
+            _SMALL, best=1.25, read=0.65)

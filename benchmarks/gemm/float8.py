@@ -2,7 +2,7 @@
 """Products of 8-bit floats: plain, and as quantised networks spell them. With
 `fast`, sums are not promoted; PyTorch's use_fast_accum both ways."""
 
-from .case import In, Product, Sample, add, size
+from .case import In, Matmul, Product, Sample, add, size
 
 _NAMES = {"f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2"}
 
@@ -49,7 +49,9 @@ def plain(m, n, k, a="f8e4m3", b="f8e4m3", fast=False, turned=True,
                    [Sample([0], {0: 0})], {0: "fast8" if fast else "sum8"},
                    flops=2 * m * n * k,
                    natives=_PEERS if turned and result == "bf16" else [],
-                   text=text)
+                   text=text,
+                   library=Matmul(m, n, k, a, b, result, "b" if turned else "",
+                                  fast=fast))
 
 
 def quantised(m, n, k, fast=False):
@@ -92,21 +94,25 @@ def quantised(m, n, k, fast=False):
                    [Sample([0], {0: 0})], {0: "fast8" if fast else "sum8"},
                    flops=2 * m * n * k,
                    natives=[(f"{label}, alone", f) for label, f in _PEERS],
-                   text=text)
+                   text=text,
+                   library=Matmul(m, n, k, "f8e4m3", "f8e4m3", "bf16", "b",
+                                  fast=fast))
 
 
 _SMALL = dict(m=67, n=136, k=400)
 _L = dict(m=8192, n=8192, k=8192)
 for _fast in (False, True):
     _end = "-fast" if _fast else ""
-    add("f8-8192" + _end, plain, dict(_L, fast=_fast), _SMALL, 0.97)
+    add("f8-8192" + _end, plain, dict(_L, fast=_fast), _SMALL, library=0.97)
     add("f8-4096" + _end, plain, dict(m=4096, n=4096, k=4096, fast=_fast),
-        _SMALL, 0.97)
+        _SMALL, library=0.97)
     add("f8-8192-f32" + _end, plain, dict(_L, fast=_fast, result="f32"), _SMALL,
-        0.97)
-    add("f8-gelu-8192" + _end, quantised, dict(_L, fast=_fast), _SMALL, 0.95)
-add("f8-8192x8192x512", plain, dict(m=8192, n=8192, k=512), _SMALL, 0.97)
-add("f8-mixed-8192", plain, dict(_L, b="f8e5m2"), _SMALL, 0.97)
-add("f8-8192-kn", plain, dict(_L, turned=False), _SMALL, 0.97)
+        library=0.97)
+    add("f8-gelu-8192" + _end, quantised, dict(_L, fast=_fast), _SMALL,
+        library=0.95)
+add("f8-8192x8192x512", plain, dict(m=8192, n=8192, k=512), _SMALL,
+    library=0.97)
+add("f8-mixed-8192", plain, dict(_L, b="f8e5m2"), _SMALL, library=0.97)
+add("f8-8192-kn", plain, dict(_L, turned=False), _SMALL, library=0.97)
 add("f8-odd-8191x4099x1027", plain, dict(m=8191, n=4099, k=1027),
-    dict(m=35, n=27, k=33), 0.85)
+    dict(m=35, n=27, k=33), library=0.85)

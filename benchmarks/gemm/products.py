@@ -2,7 +2,7 @@
 """Plain products: squares, transpositions, short sums, few columns, batches,
 odd sizes, other types."""
 
-from .case import In, Product, Sample, add, as_double, size
+from .case import In, Matmul, Product, Sample, add, as_double, size
 
 
 def _operand(name, dtype, rows, columns, turned, batch, deviation=1.0):
@@ -43,7 +43,8 @@ def product(m, n, k, dtype="bf16", turned="", batch=()):
          _operand("w", dtype, k, n, tb, batch, k ** -0.5)], graph, formula,
         count * (size(dtype, m, k) + size(dtype, k, n) + size(dtype, m, n)),
         [Sample([0], axis)], {0: "loose"},
-        flops=2 * count * m * n * k, natives=[("matmul", native)])
+        flops=2 * count * m * n * k, natives=[("matmul", native)],
+        library=Matmul(m, n, k, dtype, dtype, dtype, turned, count))
 
 
 def text_product(m, n, k, dtype, result, tf32=False):
@@ -77,31 +78,37 @@ def text_product(m, n, k, dtype, result, tf32=False):
         None, formula,
         size(dtype, m, k) + size(dtype, k, n) + size(result, m, n),
         [Sample([0], {0: 0})], {0: check}, flops=2 * m * n * k,
-        natives=[("matmul", native)], text=text)
+        natives=[("matmul", native)], text=text,
+        library=Matmul(m, n, k, dtype, dtype, result, "b", tf32=tf32))
 
 
 _SMALL = dict(m=67, n=136, k=96)
 _ODD = dict(m=35, n=27, k=33)
 _S, _L = 4096, 8192
-add("bf16-8192x8192x4096", product, dict(m=_L, n=_L, k=_S), _SMALL, 0.98)
-add("bf16-8192", product, dict(m=_L, n=_L, k=_L), _SMALL, 0.98)
+add("bf16-8192x8192x4096", product, dict(m=_L, n=_L, k=_S), _SMALL,
+    library=0.98)
+add("bf16-8192", product, dict(m=_L, n=_L, k=_L), _SMALL, library=0.98)
 for _t in ("", "a", "b", "ab"):
     add("bf16-4096" + ("-t" + _t if _t else ""), product,
-        dict(m=_S, n=_S, k=_S, turned=_t), _SMALL, 0.98)
-add("bf16-8192x8192x256", product, dict(m=_L, n=_L, k=256), _SMALL, 0.97)
-add("bf16-65536x320x1280", product, dict(m=65536, n=320, k=1280), _SMALL, 0.97)
-add("bf16-65536x320x1280-tb", product,
-    dict(m=65536, n=320, k=1280, turned="b"), _SMALL, 0.97)
+        dict(m=_S, n=_S, k=_S, turned=_t), _SMALL,
+        library=0.97 if _t else 0.98)
+add("bf16-8192x8192x256", product, dict(m=_L, n=_L, k=256), _SMALL,
+    library=0.97)
+for _t in ("", "b"):
+    add("bf16-65536x320x1280" + ("-t" + _t if _t else ""), product,
+        dict(m=65536, n=320, k=1280, turned=_t), _SMALL, library=0.97)
 add("bf16-64x512", product, dict(m=512, n=512, k=512, batch=(64,)),
-    dict(m=33, n=40, k=24, batch=(3,)), 0.97)
-add("bf16-4096x1024x1024", product, dict(m=_S, n=1024, k=1024), _SMALL, 0.97)
-add("bf16-1024x1024x8192", product, dict(m=1024, n=1024, k=_L),
-    dict(m=33, n=40, k=264), 0.97)
-add("bf16-512x512x16384", product, dict(m=512, n=512, k=16384),
-    dict(m=33, n=40, k=264), 0.97)
-add("bf16-8191x4099x1027", product, dict(m=8191, n=4099, k=1027), _ODD, 0.85)
-add("f32-4096", product, dict(m=_S, n=_S, k=_S, dtype="f32"), _ODD, 0.97)
+    dict(m=33, n=40, k=24, batch=(3,)), library=0.97)
+add("bf16-4096x1024x1024", product, dict(m=_S, n=1024, k=1024), _SMALL,
+    library=0.97)
+for _m, _k in ((1024, _L), (512, 16384)):
+    add(f"bf16-{_m}x{_m}x{_k}", product, dict(m=_m, n=_m, k=_k),
+        dict(m=33, n=40, k=264), library=0.97)
+add("bf16-8191x4099x1027", product, dict(m=8191, n=4099, k=1027), _ODD,
+    library=0.85)
+add("f32-4096", product, dict(m=_S, n=_S, k=_S, dtype="f32"), _ODD, library=0.9)
 add("tf32-8192", text_product,
-    dict(m=_L, n=_L, k=_L, dtype="f32", result="f32", tf32=True), _SMALL, 0.97)
+    dict(m=_L, n=_L, k=_L, dtype="f32", result="f32", tf32=True), _SMALL,
+    library=0.95)
 add("i8-8192", text_product,
-    dict(m=_L, n=_L, k=_L, dtype="i8", result="i32"), _SMALL, 1.0)
+    dict(m=_L, n=_L, k=_L, dtype="i8", result="i32"), _SMALL, library=1.0)

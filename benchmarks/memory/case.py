@@ -21,7 +21,8 @@ SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "f8e5m2": 1,
 class In:
     """An input. `kind`: "normal" (mean 0, deviation `scale`), "positive"
     (uniform in (0, 1] times `scale`), "near" (in (0.5, 1] times `scale`),
-    "ints" (uniform in [0, `scale`))."""
+    "ints" (uniform in [0, `scale`)), "signed" (uniform in [-`scale`,
+    `scale`))."""
     name: str
     dtype: str
     shape: Tuple[int, ...]

@@ -118,6 +118,55 @@ class Processes(unittest.TestCase):
         self.fails("ended with -9", lambda: self.worker.load(60))
 
 
+class Pairs(unittest.TestCase):
+    def test_ranks(self):
+        from benchmarks.common import pairs
+        # Of 30 the 11th is below the median with probability 0.951, the 12th
+        # with 0.900; fewer than 5 say nothing.
+        self.assertEqual([pairs.lower_rank(n) for n in (0, 4, 5, 30, 40)],
+                         [0, 0, 1, 11, 15])
+
+    def test_the_bound_is_an_order_statistic(self):
+        from benchmarks.common import pairs
+        found = pairs.judge([x / 100 for x in range(130, 100, -1)])
+        self.assertEqual((found["lower"], found["pairs"]), (1.11, 30))
+        self.assertAlmostEqual(found["median"], 1.155)
+        self.assertIsNone(pairs.judge([1.0])["lower"])
+
+    def product(self, aims, times):
+        """The row of a product of 1e6 operations and 1e6 bytes. times: {name:
+        (group, times)}."""
+        from benchmarks.gemm import report
+        row = {"contenders": {
+            name: {"group": group, "median_us": sorted(t)[len(t) // 2]}
+            for name, (group, t) in times.items()}}
+        report.judge(row, types.SimpleNamespace(aims=aims),
+                     types.SimpleNamespace(flops=1e6, bytes=1e6), 1e12,
+                     {name: t for name, (_, t) in times.items()})
+        return row
+
+    def test_aims_of_products(self):
+        steady = [2.0] * 30
+        noisy = [1.99] * 13 + [2.1] * 17
+        times = {"fusec": ("fusec", steady), "addmm": ("torch", steady),
+                 "cublaslt": ("cublaslt", noisy), "plain": ("plain", [1.0] * 30)}
+        row = self.product({"library": 1.0, "plain": 0.6, "compile": 1.1,
+                            "read": 0.5}, times)
+        self.assertEqual([a["verdict"] for a in row["aims"]],
+                         ["met", "missed", "not run", "met"])
+        self.assertEqual((row["best_peer"], row["verdict"]),
+                         ("addmm", "missed"))
+        # The median reaches the aim, the 11th of 30 does not.
+        del times["addmm"]
+        row = self.product({"library": 1.0}, times)
+        self.assertEqual(row["verdict"], "open")
+        # So do 29 pairs.
+        short = {n: (g, t[:29]) for n, (g, t) in times.items()}
+        short["cublaslt"] = ("cublaslt", steady[:29])
+        self.assertEqual(self.product({"library": 1.0}, short)["verdict"],
+                         "open")
+
+
 @unittest.skipUnless(np, "NumPy is not installed")
 class Verdicts(unittest.TestCase):
     def test_errors(self):

@@ -53,7 +53,8 @@ class Problem:
     `formula(F, *arrays)` a tuple of arrays in the same order. `bytes`: what
     has to move: each input read, each output written once. `checks`: kinds of
     comparison by output, default "close" (see check.py). `native(F, *arrays)`:
-    the formula by the library's own function where there is a better one.
+    the formula by the library's own function where there is a better one;
+    `cudnn(F, *arrays)` by cuDNN's operators (cudnn.py) where it has them.
     `tensors`: (parameters, gradients) input numbers for torch.optim."""
     inputs: List[In]
     graph: Callable
@@ -62,6 +63,7 @@ class Problem:
     samples: List[Sample] = field(default_factory=list)
     checks: Dict[int, str] = field(default_factory=dict)
     native: Optional[Callable] = None
+    cudnn: Optional[Callable] = None
     optimizer: Optional[Callable] = None
 
 

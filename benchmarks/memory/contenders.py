@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Who runs a case: fusec, PyTorch in its ways, JAX.
+"""Who runs a case: fusec, PyTorch in its ways, cuDNN, JAX.
 
 A contender is made for a case with its buffer sets, `sets[i] = (inputs,
 outputs)`, and has `step(i)`, which enqueues one run on set i on the current
@@ -10,7 +10,7 @@ from ..common.program import Program
 from .formulas import JaxOps, TorchOps
 
 #: Names for --peers.
-NAMES = ("torch", "compile", "autotune", "jax", "optim")
+NAMES = ("torch", "cudnn", "compile", "autotune", "jax", "optim")
 
 
 class Fusec(Program):
@@ -51,6 +51,25 @@ class Torch:
     def step(self, i):
         with self.torch.no_grad():
             return self.function(*self.sets[i][0])
+
+
+class CudnnPeer:
+    """cuDNN's own kernels, held to what PyTorch's give."""
+    name, can_capture = "cudnn", True
+
+    def __init__(self, problem, sets):
+        from .cudnn import Cudnn
+        ops, self.sets = Cudnn(), sets
+        self.function = lambda *x: problem.cudnn(ops, *x)
+        reference = Torch("torch", problem, sets)
+        for got, want in zip(self.step(0), reference.step(0)):
+            got, want = got.double(), want.double()
+            error = ((got - want).norm() / want.norm()).item()
+            if not error < 2e-2:  # a wrong peer must not be a measure
+                raise RuntimeError(f"cuDNN's result is off by {error:.1e}")
+
+    def step(self, i):
+        return self.function(*self.sets[i][0])
 
 
 class Optimizer:
@@ -100,6 +119,8 @@ def make_peer(name, problem, sets):
     Raises what its library raises."""
     if name == "optim":
         return Optimizer(problem, sets) if problem.optimizer else None
+    if name == "cudnn":
+        return CudnnPeer(problem, sets) if problem.cudnn else None
     if name == "jax":
         return Jax(problem, sets)
     return Torch(name, problem, sets)

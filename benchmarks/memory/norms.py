@@ -142,6 +142,10 @@ def batch_norm_relu(batch, height, width, channels):
         y, mean, rstd = F.torch.ops.aten.native_batch_norm(
             x.permute(0, 3, 1, 2), gamma, beta, None, None, True, 0.1, 1e-5)
         return f.relu(y).permute(0, 2, 3, 1), mean, 1 / (rstd * rstd)
+
+    def cudnn(F, x, gamma, beta):
+        y, mean, rstd = F.batch_norm(x.permute(0, 3, 1, 2), gamma, beta, 1e-5)
+        return y.relu_().permute(0, 2, 3, 1), mean, 1 / (rstd * rstd)
     shape = (batch, height, width, channels)
     count = batch * height * width * channels
     return Problem([In("x", "bf16", shape), In("gamma", "f32", (channels,)),
@@ -149,7 +153,7 @@ def batch_norm_relu(batch, height, width, channels):
                    6 * count + 16 * channels,
                    [Sample([0], {0: 3, 1: 0, 2: 0}, 3),
                     Sample([1, 2], {0: 3, 1: 0, 2: 0}, 0)],
-                   {0: "loose", 1: "sum", 2: "sum"}, native)
+                   {0: "loose", 1: "sum", 2: "sum"}, native, cudnn)
 
 
 def dropout_layer_norm(m, n, rate=0.1):

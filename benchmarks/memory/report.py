@@ -111,7 +111,7 @@ def roofline(rows, bandwidth):
             width - 2 * margin)
         return x, height - margin - rate / top * (height - 2 * margin)
     colours = {"fusec": "#c0392b", "torch": "#7f8c8d", "compile": "#2980b9",
-               "autotune": "#16a085", "jax": "#8e44ad", "optim": "#d35400"}
+               "cudnn": "#27ae60", "autotune": "#16a085", "jax": "#8e44ad", "optim": "#d35400"}
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
            f'height="{height}" font-family="sans-serif" font-size="11">',
            f'<rect width="{width}" height="{height}" fill="white"/>']

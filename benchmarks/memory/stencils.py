@@ -21,11 +21,16 @@ def depthwise_chain(batch, channels, height, width):
         for k in kernels:
             x = f.relu(f.conv2d(x, k, padding=1, groups=channels))
         return x,
+
+    def cudnn(F, x, *kernels):
+        for k in kernels:
+            x = F.depthwise(x, k).relu_()
+        return x,
     count = batch * channels * height * width
     return Problem([In("x", "f16", (batch, channels, height, width))]
                    + [In(f"k{i}", "f16", (channels, 1, 3, 3), scale=0.4)
                       for i in range(3)], graph, formula, 4 * count,
-                   [Sample([0], {0: 0})], {0: "loose"}, native)
+                   [Sample([0], {0: 0})], {0: "loose"}, native, cudnn)
 
 
 def jacobi(m, n, steps):
@@ -65,7 +70,8 @@ def pool_chain(batch, channels, height, width):
         return f.avg_pool2d(f.max_pool2d(x, 3, 1, 1), 3, 1, 1),
     count = batch * channels * height * width
     return Problem([In("x", "f16", (batch, channels, height, width))], graph,
-                   formula, 4 * count, [Sample([0], {0: 0})], {}, native)
+                   formula, 4 * count, [Sample([0], {0: 0})], {}, native,
+                   cudnn=formula)
 
 
 def depthwise_layer_norm(batch, height, width, channels):
@@ -85,12 +91,18 @@ def depthwise_layer_norm(batch, height, width, channels):
                      groups=channels)
         return f.layer_norm(y.permute(0, 2, 3, 1), (channels,), gamma, beta,
                             1e-5),
+
+    def cudnn(F, x, k, gamma, beta):
+        y = F.depthwise(x.permute(0, 3, 1, 2), k.permute(3, 2, 0, 1))
+        return F.torch.nn.functional.layer_norm(
+            y.permute(0, 2, 3, 1), (channels,), gamma, beta, 1e-5),
     count = batch * height * width * channels
     return Problem([In("x", "bf16", (batch, height, width, channels)),
                     In("k", "bf16", (7, 7, 1, channels), scale=0.15),
                     In("gamma", "bf16", (channels,)),
                     In("beta", "bf16", (channels,))], graph, formula,
-                   4 * count, [Sample([0], {0: 0})], {0: "loose"}, native)
+                   4 * count, [Sample([0], {0: 0})], {0: "loose"}, native,
+                   cudnn)
 
 
 add("depthwise-chain", depthwise_chain,

@@ -167,6 +167,29 @@ class Pairs(unittest.TestCase):
                          "open")
 
 
+class Roofline(unittest.TestCase):
+    def test_points_lie_where_their_rates_are(self):
+        from xml.etree import ElementTree
+
+        from benchmarks.memory import report
+        rows = [{"case": "a<b", "bytes": 10**9, "contenders": {
+                    "fusec": {"median_us": 250.0}, "cudnn": {"median_us": 500.0}}},
+                {"case": "small", "bytes": 10**3, "contenders": {
+                    "fusec": {"median_us": 2.0}, "jax": {"failed": "x"}}}]
+        picture = ElementTree.fromstring(report.roofline(rows, {"copy": 4e12}))
+        found = {tag: list(picture.iter("{http://www.w3.org/2000/svg}" + tag))
+                 for tag in ("circle", "line", "title")}
+        self.assertEqual([t.text for t in found["title"]],
+                         ["a<b: fusec 250.0 us", "a<b: cudnn 500.0 us",
+                          "small: fusec 2.0 us"])
+        height = [float(c.get("cy")) for c in found["circle"]]
+        base = height[2] + (height[0] - height[2]) * 5e8 / (5e8 - 4e12)
+        # 4 TB/s is the line, 2 half as high; a kilobyte lies on the left edge.
+        self.assertAlmostEqual(height[0], float(found["line"][0].get("y1")), 0)
+        self.assertAlmostEqual(base - height[1], (base - height[0]) / 2, 0)
+        self.assertEqual(found["circle"][2].get("cx"), "60.0")
+
+
 @unittest.skipUnless(np, "NumPy is not installed")
 class Verdicts(unittest.TestCase):
     def test_errors(self):

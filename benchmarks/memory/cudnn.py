@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""cuDNN's own kernels, for the cases that have `cudnn`.
+
+Softmax and pooling by the library's C interface, which is the same since
+version 7; depthwise convolutions and batch norm by PyTorch's operators of
+cuDNN, which plain calls of PyTorch choose or not. Layer norm, RMS norm and
+group norm are in cuDNN's graph interface alone, for which the package
+nvidia-cudnn-frontend is needed: not here.
+"""
+
+import ctypes as ct
+import math
+
+# cudnnDataType_t.
+_TYPES = {"float32": 0, "float16": 2, "bfloat16": 9}
+_NCHW = 0
+_ACCURATE, _OVER_CHANNELS = 1, 1  # of softmax
+_POOLINGS = {"max": 0, "mean": 1}  # the mean counts padding
+_PROPAGATE_NAN = 1
+
+
+class Cudnn:
+    """Operators on PyTorch's tensors, on the current stream."""
+
+    def __init__(self):
+        import torch
+        self.torch = torch
+        self.aten = torch.ops.aten
+        self.lib = ct.CDLL("libcudnn.so.9")  # PyTorch's, which is loaded
+        self.handle = ct.c_void_p()
+        self._call("cudnnCreate", ct.byref(self.handle))
+        self.one, self.zero = ct.c_float(1), ct.c_float(0)
+        self.descriptors = {}
+
+    def _call(self, name, *arguments):
+        status = getattr(self.lib, name)(*arguments)
+        if status:
+            raise RuntimeError(f"{name}: status {status}")
+
+    def _descriptor(self, kind, *sizes):
+        """Made once for its sizes: `kind` is "Tensor4d" or "Pooling2d"."""
+        if (kind, sizes) not in self.descriptors:
+            made = ct.c_void_p()
+            self._call(f"cudnnCreate{kind[:-2]}Descriptor", ct.byref(made))
+            self._call(f"cudnnSet{kind}Descriptor", made, *sizes)
+            self.descriptors[kind, sizes] = made
+        return self.descriptors[kind, sizes]
+
+    def _forward(self, name, before, x, sizes):
+        """A function from a tensor to another of its shape, both seen with four
+        `sizes`."""
+        dtype = str(x.dtype).removeprefix("torch.")
+        tensor = self._descriptor("Tensor4d", _NCHW, _TYPES[dtype], *sizes)
+        y = self.torch.empty_like(x)
+        stream = self.torch.cuda.current_stream().cuda_stream
+        self._call("cudnnSetStream", self.handle, ct.c_void_p(stream))
+        self._call(name, self.handle, *before, ct.byref(self.one), tensor,
+                   ct.c_void_p(x.data_ptr()), ct.byref(self.zero), tensor,
+                   ct.c_void_p(y.data_ptr()))
+        return y
+
+    def softmax(self, x, axis):
+        axis %= x.ndim
+        sizes = (math.prod(x.shape[:axis]), x.shape[axis], 1,
+                 math.prod(x.shape[axis + 1:]))
+        return self._forward("cudnnSoftmaxForward",
+                             (_ACCURATE, _OVER_CHANNELS), x, sizes)
+
+    def pool(self, x, kind):
+        """3x3, stride 1, padding 1."""
+        window = self._descriptor("Pooling2d", _POOLINGS[kind], _PROPAGATE_NAN,
+                                  3, 3, 1, 1, 1, 1)
+        return self._forward("cudnnPoolingForward", (window,), x,
+                             tuple(x.shape))
+
+    def depthwise(self, x, kernel):
+        """Channels first; images may lie channels last."""
+        pad = kernel.shape[-1] // 2
+        return self.aten.cudnn_convolution(
+            x, kernel, [pad, pad], [1, 1], [1, 1], kernel.shape[0], True, False,
+            False)
+
+    def batch_norm(self, x, gamma, beta, epsilon):
+        """Of training: (y, mean, reciprocal deviation)."""
+        return self.aten.cudnn_batch_norm(x, gamma, beta, None, None, True, 0.1,
+                                          epsilon)[:3]

@@ -34,6 +34,9 @@ def parse(arguments):
                         "autotune, jax; or none (default: all but autotune)")
     parser.add_argument("--no-unfused", action="store_true",
                         help="leave out fusec with fusion off")
+    parser.add_argument("--kernels", action="store_true",
+                        help="trace fusec's kernels and those of the fastest "
+                             "way of PyTorch, and list them side by side")
     parser.add_argument("--models", metavar="DIR",
                         help="where the ONNX files of cases are, or are put "
                              "if they are not there (default: a new folder)")
@@ -195,10 +198,37 @@ class Run:
         for worker in running:
             worker.facts.update(measure.summary(worker.times))
 
+    def trace(self, row):
+        """The kernels of fusec beside those of PyTorch's fastest contender that
+        calls them one by one."""
+        from . import kernels
+        workers = row["workers"]
+        peers = [w for w in (workers.get(k) for k in ("eager", "compile"))
+                 if w and w.alive and "median_us" in w.facts]
+        if not peers or not workers["fusec"].alive:
+            return
+        peer = min(peers, key=lambda w: w.facts["median_us"])
+        found = {}
+        for worker in (workers["fusec"], peer):
+            self.step(lambda w: found.update({w.kind: w.ask(
+                "kernels", self.options.time_limit)}), worker)
+        if len(found) < 2:
+            return
+        ours = found["fusec"]
+        row["kernels_peer"] = peer.kind
+        row["traces"] = {kind: one["trace"] for kind, one in found.items()}
+        try:
+            row["kernels"] = kernels.beside(ours["plan"], ours["trace"],
+                                            found[peer.kind]["trace"])
+        except ValueError as error:
+            row["kernels_failed"] = str(error)
+
     def finish(self, row):
         from . import report
         self.outputs(row)
         self.measure(row)
+        if self.options.kernels:
+            self.trace(row)
         for kind, worker in row.pop("workers").items():
             worker.close()
             facts = worker.facts
@@ -256,6 +286,7 @@ def run(options, chosen, folder):
                      "TF32 off"]))
     print(report.table(rows, options.peers))
     print(report.details(rows))
+    print(report.kernels(rows), end="")
     print("  ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}"
                     for k, v in report.summary(rows, options.peers).items()))
     this.write(rows)

@@ -49,6 +49,11 @@ class Contender:
         runner.prepare()
         return runner
 
+    def kernels(self):
+        """{"trace": [(name, us)] of the kernels of a call}."""
+        from . import kernels
+        return {"trace": kernels.trace(self.torch(), self.step, self.count)}
+
 
 class Fusec(Contender):
     """fusec through its Python module on device buffers."""
@@ -106,6 +111,9 @@ class Fusec(Contender):
                 self.step(i)
         self.program.program.synchronize()
         return self.arrays.numbers(self.program.lists[0][1][0])
+
+    def kernels(self):
+        return {**super().kernels(), "plan": self.program.program.plan}
 
 
 class Unfused(Fusec):

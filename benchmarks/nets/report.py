@@ -85,6 +85,28 @@ def details(rows):
     return "\n".join(lines)
 
 
+def kernels(rows):
+    """A table for each network whose kernels were traced: fusec's parts beside
+    the peer's, in us."""
+    text = ""
+    for row in rows:
+        if "kernels_failed" in row:
+            text += f"{row['case']}: kernels: {row['kernels_failed']}\n"
+        if "kernels" not in row:
+            continue
+        peer = row["kernels_peer"]
+        lines = [["part", "times", "fusec", "launches", peer, "launches",
+                  f"{peer}/fusec", "from"]]
+        for part in row["kernels"]:
+            ratio = part["peer_us"] / part["us"] if part["us"] else math.inf
+            lines.append([part["kind"], str(part["count"]),
+                          f"{part['us']:.1f}", str(part["launches"]),
+                          f"{part['peer_us']:.1f}", str(part["peer_launches"]),
+                          f"{ratio:.2f}", part["first"]])
+        text += f"{row['case']}, kernels:\n{columns(lines)}\n"
+    return text
+
+
 def summary(rows, peers):
     """Means over all rows that have times."""
     result = {"cases": len(rows), "right": sum(

@@ -6,7 +6,7 @@ Commands and answers are lines of JSON on the standard streams; what libraries
 print goes to the standard error. Commands: {"do": "load", "kind", "case",
 "path", "target", "seed"}, "build" (with
 "format", the memory format of images, or null), "output" (with "path" of an .npy file),
-"runner" (with "row_us") and "replay".
+"runner" (with "row_us"), "replay" and "kernels" (of one call, traced).
 """
 
 import json
@@ -57,6 +57,9 @@ class Server:
 
     def replay(self, command):
         return {"us": self.clock.replay()}
+
+    def kernels(self, command):
+        return self.contender.kernels()
 
 
 def main():

@@ -190,6 +190,60 @@ class Roofline(unittest.TestCase):
         self.assertEqual(found["circle"][2].get("cx"), "60.0")
 
 
+class Kernels(unittest.TestCase):
+    PLAN = {"kernels": [
+        {"kind": kind, "ops": [{"op": op, "place": place}
+                               for op in ops.split()]}
+        for kind, ops, place in (
+            ("row", "reduce", "norm"), ("contraction", "contract", "qkv"),
+            ("contraction", "contract", "scores"), ("row", "exp", "softmax"),
+            ("contraction", "contract", "values"),
+            ("contraction", "contract add", "out"))]}
+    OURS = [("n", 3.0), ("p", 10.0), ("s", 4.0), ("m", 2.0), ("v", 4.0),
+            ("o", 6.0)]
+
+    def test_parts_begin_with_products(self):
+        from benchmarks.nets import kernels
+        theirs = [("layer_norm", 4.0), ("nvjet_hsh", 9.0), ("bias", 1.0),
+                  ("fmha_sm90", 7.0), ("sm90_gemm", 5.0), ("add", 2.0)]
+        rows = kernels.beside(self.PLAN, self.OURS, theirs)
+        self.assertEqual(
+            [(r["kind"], r["first"], r["us"], r["peer_us"]) for r in rows],
+            [("begin", "norm", 3, 4), ("product", "qkv", 10, 10),
+             ("attention", "scores", 10, 7), ("product", "out", 6, 7)])
+        with self.assertRaises(ValueError):
+            kernels.beside(self.PLAN, self.OURS, theirs[:4])
+
+    def test_names(self):
+        from benchmarks.nets import kernels
+        for kind, name in (
+                ("product", "nvjet_hsh_192x192_64x4_2x1_v_bz_coopB_bias_TNT"),
+                ("product", "triton_tem_fused_addmm_3"),
+                ("product", "sm90_xmma_fprop_implicit_gemm_f16f16_nhwc"),
+                ("attention", "void pytorch_flash::flash_fwd_kernel<...>"),
+                ("other", "triton_per_fused_add_addmm_native_layer_norm_0"),
+                ("other", "void cublasLt::splitKreduce_kernel<32, 16>"),
+                ("other", "void at::native::convert_kernel<float>")):
+            self.assertEqual(kernels.kind_of(name), kind, name)
+
+    def test_equal_parts_are_one_row(self):
+        from benchmarks.nets import kernels
+        plan = {"kernels": [self.PLAN["kernels"][1]] * 2}
+        rows = kernels.beside(plan, [("p", 2.0), ("p", 4.0)],
+                              [("gemm_a", 3.0), ("gemm_b", 5.0)])
+        self.assertEqual([(r["count"], r["us"], r["peer_us"]) for r in rows],
+                         [(2, 3.0, 4.0)])
+
+    def test_overlapping_kernels_are_not_counted_twice(self):
+        from benchmarks.nets import kernels
+        call = [(0, 10, "a"), (8, 15, "b")]
+        later = [(s + 20, e + 20, n) for s, e, n in call]
+        self.assertEqual(kernels.per_call(call + later, 2),
+                         [("a", 10), ("b", 5)])
+        with self.assertRaises(ValueError):
+            kernels.per_call(call + later[:1], 2)
+
+
 @unittest.skipUnless(np, "NumPy is not installed")
 class Verdicts(unittest.TestCase):
     def test_errors(self):

@@ -11,6 +11,7 @@
 #include "fusec/Analysis/ColumnTiling.h"
 #include "fusec/Analysis/IndexingMaps.h"
 #include "fusec/Analysis/RowTiling.h"
+#include "fusec/Analysis/StencilMarch.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -23,6 +24,9 @@ using namespace fusec::analysis;
 static constexpr double kContractionTile = 128;
 /// Fraction of peak that a tensor-core loop sustains.
 static constexpr double kTensorEfficiency = 0.7;
+/// The same of products in f32 on the plain cores: 4096^3 in 3046 us
+/// (benchmarks/results/2026-11-30-all.md).
+static constexpr double kPlainEfficiency = 0.75;
 /// The same on sm_90a where an operand is computed on its way, so that neither
 /// wgmma nor the copy engine can be used: 104 TFLOP/s
 /// (benchmarks/results/2026-11-29-gemm-mma-sync.md).
@@ -174,10 +178,27 @@ static bool turnsElements(FactTable &facts, const RegionForm &form,
   return false;
 }
 
+/// Whether `hero` multiplies floats that no tensor core takes: f32 other than
+/// as TF32, and f64.
+static bool multipliesPlainly(Operation *hero) {
+  if (!hero || multipliesTf32(hero))
+    return false;
+  if (auto convolution = dyn_cast<graph::ConvolutionOp>(hero);
+      convolution && convolution.getAllowTf32())
+    return false;
+  return llvm::all_of(hero->getOperands(), [](Value value) {
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    return element.isF32() || element.isF64();
+  });
+}
+
 /// Part of the time of a product of 16-bit elements that one of others takes.
-static double relativeTime(const RegionForm &form) {
+static double relativeTime(const RegionForm &form, const TargetInfo &target) {
   if (multipliesTf32(form.hero()))
     return 2;
+  if (multipliesPlainly(form.hero()))
+    return target.halfTensorFlops * kTensorEfficiency /
+           (target.floatFlops * kPlainEfficiency);
   return multipliesBytes(form.hero()) ? 0.5 : 1;
 }
 
@@ -283,6 +304,84 @@ static void priceColumns(CostEstimate &cost, FactTable &facts,
   cost.launchTime += kGridBarrierMicroseconds;
 }
 
+/// Instructions of a marching strip beside its ops: of an element that is read
+/// (address, mask, load, conversion), and of a kept value's point where columns
+/// come from neighbouring lanes (shuffles, selections where windows hang over
+/// the edge). From the loops of three convolutions 3x3 (660 instructions for 16
+/// points, of which 480 are their ops), of poolings (282) and of a convolution
+/// 7x7 with channels last (1149).
+static constexpr double kAccessInstructions = 9, kNeighbourInstructions = 2.3;
+/// Part of the instruction rate that marching warps reach, which are few for
+/// their registers: 0.70 of the issue slots with 123, 0.64 with 217, while the
+/// rate is 0.9 of them (counters of an H200).
+static constexpr double kMarchingRate = 0.75;
+
+/// Instructions of the ops of a marching kernel at one point: windows without
+/// weights are taken along one axis and then along the other.
+static double opsOfPoint(FactTable &facts, const RegionForm &form) {
+  double sum = 0;
+  for (Operation *op : form.ops) {
+    const OpFacts *fact = facts.get(op);
+    if (!fact || fact->role == graph::FusionRole::movement)
+      continue;
+    double taps = pointCount(fact->space.reduced);
+    if (op->getNumOperands() == 1 && fact->role == graph::FusionRole::window) {
+      taps = 0;
+      for (int64_t size : fact->space.reduced)
+        taps += double(size - 1);
+    }
+    sum += taps * double(fact->cost);
+  }
+  return sum;
+}
+
+/// What `march` adds to them: reading what it marches over, handing columns to
+/// neighbours, and moving rows up in the registers.
+static double besidePoint(const MarchForm &march) {
+  double stored = double(march.lane ? march.usefulColumns() : march.vector);
+  double sum = 0;
+  for (const MarchedValue &value : march.values) {
+    double held = double(march.vector);
+    if (isa<BlockArgument>(value.value))
+      sum += kAccessInstructions * (march.lane ? held / stored : 1 / held);
+    if (!march.lane) {
+      sum += kNeighbourInstructions;
+      held += double(value.windowColumns - 1);
+    }
+    sum +=
+        double(value.windowRows - 1) * held / (double(march.unroll) * stored);
+  }
+  return sum;
+}
+
+/// Points that a marching kernel computes over those of its spine: whole
+/// strips, with margins and the rows that fill the registers. Margins of strips
+/// that a thread holds by itself are read alone.
+static double marchedShare(const RegionForm &form, const MarchForm &march) {
+  auto share = [&](unsigned dim, int64_t useful, int64_t computed) {
+    int64_t size = form.parallel[dim];
+    return double(llvm::divideCeil(size, useful) * computed) / double(size);
+  };
+  int64_t columns = march.usefulColumns();
+  return share(march.column, columns, march.lane ? columns : march.columns()) *
+         share(march.row, march.height, march.height + march.warmUp);
+}
+
+/// How a stencil that marches down its rows adds to the time of its bytes.
+static void priceMarch(CostEstimate &cost, FactTable &facts,
+                       const RegionForm &form, const TargetInfo &target) {
+  double points = pointCount(form.parallel);
+  if (llvm::any_of(form.parallel, ShapedType::isDynamic) || points == 0)
+    return;
+  std::optional<MarchForm> march = analyzeMarch(form);
+  if (!march)
+    return;
+  cost.instructions = points * marchedShare(form, *march) *
+                      (opsOfPoint(facts, form) + besidePoint(*march));
+  cost.instructionTime =
+      cost.instructions / (target.instructionRate * kMarchingRate) * 1e6;
+}
+
 /// What the last block of a column of tiles does when all else is done: a
 /// ticket, and reading the states of 64 rows each, of which it has so many
 /// under way, through the L2.
@@ -316,9 +415,10 @@ static void priceStatistics(CostEstimate &cost, FactTable &facts,
       kTicketMicroseconds + kReadMicroseconds * parts / kReadAtOnce;
 }
 
-/// What a step of a chain takes beside its work, us: a barrier of the cluster,
-/// and values that go through the L2.
-static constexpr double kStepMicroseconds = 0.8;
+/// What a step of a chain takes beside its work, us: values that go to the
+/// others' shared memory, and waiting for theirs. 19 steps of 64 rows take 12.7
+/// with their launch (benchmarks/results/2026-11-30-all.md).
+static constexpr double kStepMicroseconds = 0.5;
 
 CostEstimate CostModel::asStep(const CostEstimate &alone) const {
   CostEstimate step = alone;
@@ -391,7 +491,7 @@ CostEstimate CostModel::estimate(FactTable &facts,
   for (const RegionOutput &output : form.outputs)
     written += tensorBytes(output.value.getType());
   CostEstimate result = fromTotals(read, written, instructions, flops);
-  result.tensorTime *= relativeTime(form);
+  result.tensorTime *= relativeTime(form, target);
   if ((target.computeCapability == 90 && computesOperand(facts, form)) ||
       turnsElements(facts, form, target.computeCapability == 90))
     result.tensorTime *= kTensorEfficiency / kComputedEfficiency;
@@ -400,5 +500,7 @@ CostEstimate CostModel::estimate(FactTable &facts,
                                                       target);
   if (form.kind == KernelKind::Contraction)
     priceStatistics(result, facts, form, target);
+  if (form.kind == KernelKind::Stencil)
+    priceMarch(result, facts, form, target);
   return result;
 }

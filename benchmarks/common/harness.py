@@ -2,6 +2,7 @@
 """What the programs that run cases beside peers have in common: options, the
 choice of cases, the device."""
 
+import concurrent.futures
 import fnmatch
 import gc
 import os
@@ -38,6 +39,10 @@ def add_options(parser, cases, peers, seconds, peers_by_default="torch"):
                         help="every N-th case from the I-th on")
     parser.add_argument("--seed", type=int, default=None,
                         help="of the inputs (default: another one each run)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+                        help="cases that fusec compiles at the same time, ahead "
+                             "of the first (default 1: each when its turn comes, "
+                             "so that compile times are those of a free machine)")
     parser.add_argument("--list", action="store_true", help="names and exit")
 
 
@@ -94,6 +99,16 @@ def open_device(options, names, modules):
     arrays = modules.TorchArrays(seed)
     rates = None if options.quick else measure.bandwidths(torch)
     return arrays, rates, peers
+
+
+def compiled(cases, make, jobs):
+    """{case's name: function that gives make(case) or raises what it raised}.
+    With several `jobs` all are made first, so many at the same time."""
+    if jobs <= 1:
+        return {case.name: (lambda case=case: make(case)) for case in cases}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = {case.name: pool.submit(make, case) for case in cases}
+    return {name: future.result for name, future in futures.items()}
 
 
 def clean_up(arrays):

@@ -30,11 +30,19 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
-def fusec_options(options):
-    return {"tune": options.tune, "vendor": not options.no_vendor}
+def compile_case(case, options, arrays):
+    """(problem, fusec, its plain product or None) of a case."""
+    problem = case.problem(options.quick)
+    how = {"tune": options.tune, "vendor": not options.no_vendor}
+    fusec = contenders.Fusec(problem, options.target, arrays, **how)
+    plain = None
+    if "plain" in case.aims and arrays.name == "cuda":
+        plain = contenders.PlainProduct(problem.plain, options.target, arrays,
+                                        **how)
+    return problem, fusec, plain
 
 
-def measure_row(row, case, problem, options, arrays, rates, fusec, sets):
+def measure_row(row, case, problem, options, arrays, rates, fusec, plain, sets):
     """Times fusec, its own plain product and its peers in turns."""
     from ..common import measure, pairs
     from . import report
@@ -59,11 +67,9 @@ def measure_row(row, case, problem, options, arrays, rates, fusec, sets):
             if attempt(label, lambda: runner.prepare() or runner):
                 runners.append(runner)
     prepare("fusec", [("fusec", fusec)])
-    if problem.plain and "plain" in case.aims:
-        prepare("plain", attempt("plain", lambda: [(
-            "plain", contenders.PlainProduct(problem.plain, options.target,
-                                             arrays, sets,
-                                             **fusec_options(options)))]))
+    if plain:
+        plain.bind(sets)
+        prepare("plain", [("plain", plain)])
     for name in options.peer_names:
         prepare(name, attempt(name, lambda: contenders.peers(name, problem,
                                                              sets)))
@@ -77,17 +83,16 @@ def measure_row(row, case, problem, options, arrays, rates, fusec, sets):
         report.judge(row, case, problem, rates["read"], times)
 
 
-def run_case(case, options, arrays, rates):
-    """The row of one case. What goes wrong is in it."""
+def run_case(case, options, arrays, rates, compiled):
+    """The row of one case; `compiled` gives what compile_case does. What goes
+    wrong is in the row."""
     from ..common import measure
     from ..memory import check
     row = {"case": case.name, "contenders": {}}
     try:
-        problem = case.problem(options.quick)
-        row["bytes"], row["flops"] = problem.bytes, problem.flops
         with measure.time_limit(options.limit):
-            fusec = contenders.Fusec(problem, options.target, arrays,
-                                     **fusec_options(options))
+            problem, fusec, plain = compiled()
+        row["bytes"], row["flops"] = problem.bytes, problem.flops
         figures = row["contenders"]["fusec"] = {
             "compile_ms": fusec.compile_ms, "launches": fusec.launches,
             "predicted_us": fusec.predicted_us, "choices": fusec.choices}
@@ -104,7 +109,8 @@ def run_case(case, options, arrays, rates):
                                    *sets[0])
         row["verdict"] = "right"
         if rates:
-            measure_row(row, case, problem, options, arrays, rates, fusec, sets)
+            measure_row(row, case, problem, options, arrays, rates, fusec,
+                        plain, sets)
     except check.Mismatch as error:
         row["verdict"] = f"wrong: {error}"
     except ImportError as error:
@@ -155,12 +161,17 @@ def main(arguments=None):
     if rates:
         print("copy {copy:.3e} B/s, read {read:.3e} B/s".format(**rates))
     begin, rows = time.perf_counter(), []
+    ready = harness.compiled(  # a search has the device alone
+        chosen, lambda case: compile_case(case, options, arrays),
+        1 if options.tune else options.jobs)
     for case in chosen:
         if options.budget and time.perf_counter() - begin > options.budget:
             print(f"budget is over: {len(chosen) - len(rows)} cases left out",
                   file=sys.stderr)
             break
-        rows.append(run_case(case, options, arrays, rates))
+        # Taken out, so that its memory goes with the case.
+        rows.append(run_case(case, options, arrays, rates,
+                             ready.pop(case.name)))
         print(f"{case.name}: {rows[-1]['verdict']}", file=sys.stderr,
               flush=True)
         if options.json:

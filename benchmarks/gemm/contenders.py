@@ -32,27 +32,27 @@ class PlainProduct:
     it, as a kernel of its own (a maximum)."""
     can_capture = True
 
-    def __init__(self, plain, target, arrays, sets, **options):
-        self.programs = [self._program(
-            Fusec(plain.product, target, arrays, **options), sets,
-            plain.operands)]
+    def __init__(self, plain, target, arrays, **options):
+        #: Programs, with the inputs of the case that they take.
+        self.programs = [(Fusec(plain.product, target, arrays, **options),
+                          plain.operands)]
         if plain.reads is not None:
             import fusec
             x = plain.product.inputs[plain.operands.index(plain.reads)]
             b = fusec.GraphBuilder()
             b.output("m", b.reduce("max", b.input("x", x.dtype, x.shape),
                                    range(len(x.shape))))
-            self.programs.append(self._program(
-                Program(b.finish(), target, arrays), sets, [plain.reads]))
+            self.programs.append((Program(b.finish(), target, arrays),
+                                  [plain.reads]))
 
-    @staticmethod
-    def _program(program, sets, operands):
-        program.bind([([inputs[k] for k in operands], program.outputs())
-                      for inputs, _ in sets])
-        return program
+    def bind(self, sets):
+        """Results have buffers of their own."""
+        for program, operands in self.programs:
+            program.bind([([inputs[k] for k in operands], program.outputs())
+                          for inputs, _ in sets])
 
     def step(self, i):
-        return [program.step(i) for program in self.programs]
+        return [program.step(i) for program, _ in self.programs]
 
 
 class Torch:

@@ -31,21 +31,27 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
-def run_case(case, options, arrays, bandwidth, peers):
-    """The row of one case. What goes wrong is in it."""
+def compile_case(case, quick, options, arrays):
+    """(problem, fusec) of a case."""
+    problem = case.problem(quick)
+    return problem, contenders.Fusec(problem, options.target, arrays,
+                                     options.exact)
+
+
+def run_case(case, options, arrays, bandwidth, peers, compiled):
+    """The row of one case; `compiled` gives what compile_case does. What goes
+    wrong is in the row."""
     from ..common import measure
     from . import check, report
     quick = options.quick or bandwidth is None
     row = {"case": case.name, "contenders": {}}
     try:
-        problem = case.problem(quick)
+        with measure.time_limit(options.limit):
+            problem, fusec = compiled()
         row["bytes"] = problem.bytes
         if bandwidth:
             rate = bandwidth["read" if case.reads_only else "copy"]
             row["floor_us"] = 1e6 * problem.bytes / rate
-        with measure.time_limit(options.limit):
-            fusec = contenders.Fusec(problem, options.target, arrays,
-                                     options.exact)
         figures = row["contenders"]["fusec"] = {
             "compile_ms": fusec.compile_ms, "launches": fusec.launches,
             "predicted_us": fusec.predicted_us}
@@ -132,12 +138,18 @@ def main(arguments=None):
     if bandwidth:
         print("copy {copy:.3e} B/s, read {read:.3e} B/s".format(**bandwidth))
     begin, rows = time.perf_counter(), []
+    quick = options.quick or bandwidth is None
+    ready = harness.compiled(
+        chosen, lambda case: compile_case(case, quick, options, arrays),
+        options.jobs)
     for case in chosen:
         if options.budget and time.perf_counter() - begin > options.budget:
             print(f"budget is over: {len(chosen) - len(rows)} cases left out",
                   file=sys.stderr)
             break
-        row = run_case(case, options, arrays, bandwidth, peers)
+        # Taken out, so that its memory goes with the case.
+        row = run_case(case, options, arrays, bandwidth, peers,
+                       ready.pop(case.name))
         rows.append(row)
         print(f"{case.name}: {row['verdict']}", file=sys.stderr, flush=True)
         if options.json:

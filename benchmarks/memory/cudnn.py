@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """cuDNN's own kernels, for the cases that have `cudnn`.
 
-Softmax and pooling by the library's C interface, which is the same since
-version 7; depthwise convolutions and batch norm by PyTorch's operators of
-cuDNN, which plain calls of PyTorch choose or not. Layer norm, RMS norm and
-group norm are in cuDNN's graph interface alone, for which the package
-nvidia-cudnn-frontend is needed: not here.
+Softmax, pooling and batch norm by the library's C interface, which is the same
+since version 7; depthwise convolutions by PyTorch's operator of cuDNN, which a
+plain call of PyTorch chooses or not. Layer norm, RMS norm and group norm are in
+cuDNN's graph interface alone, for which the package nvidia-cudnn-frontend is
+needed: not here.
 """
 
 import ctypes as ct
@@ -13,10 +13,11 @@ import math
 
 # cudnnDataType_t.
 _TYPES = {"float32": 0, "float16": 2, "bfloat16": 9}
-_NCHW = 0
+_NCHW, _NHWC = 0, 1
 _ACCURATE, _OVER_CHANNELS = 1, 1  # of softmax
 _POOLINGS = {"max": 0, "mean": 1}  # the mean counts padding
 _PROPAGATE_NAN = 1
+_SPATIAL_PERSISTENT = 2  # of batch norm: one pass over the image
 
 
 class Cudnn:
@@ -46,14 +47,19 @@ class Cudnn:
             self.descriptors[kind, sizes] = made
         return self.descriptors[kind, sizes]
 
+    def _tensor(self, x, sizes, order=_NCHW):
+        dtype = str(x.dtype).removeprefix("torch.")
+        return self._descriptor("Tensor4d", order, _TYPES[dtype], *sizes)
+
+    def _use_stream(self):
+        stream = self.torch.cuda.current_stream().cuda_stream
+        self._call("cudnnSetStream", self.handle, ct.c_void_p(stream))
+
     def _forward(self, name, before, x, sizes):
         """A function from a tensor to another of its shape, both seen with four
         `sizes`."""
-        dtype = str(x.dtype).removeprefix("torch.")
-        tensor = self._descriptor("Tensor4d", _NCHW, _TYPES[dtype], *sizes)
-        y = self.torch.empty_like(x)
-        stream = self.torch.cuda.current_stream().cuda_stream
-        self._call("cudnnSetStream", self.handle, ct.c_void_p(stream))
+        tensor, y = self._tensor(x, sizes), self.torch.empty_like(x)
+        self._use_stream()
         self._call(name, self.handle, *before, ct.byref(self.one), tensor,
                    ct.c_void_p(x.data_ptr()), ct.byref(self.zero), tensor,
                    ct.c_void_p(y.data_ptr()))
@@ -81,6 +87,19 @@ class Cudnn:
             False)
 
     def batch_norm(self, x, gamma, beta, epsilon):
-        """Of training: (y, mean, reciprocal deviation)."""
-        return self.aten.cudnn_batch_norm(x, gamma, beta, None, None, True, 0.1,
-                                          epsilon)[:3]
+        """Of training, of images with channels last: (y, mean, reciprocal
+        deviation)."""
+        batch, height, width, channels = x.shape
+        image = self._tensor(x, (batch, channels, height, width), _NHWC)
+        of_channels = self._tensor(gamma, (1, channels, 1, 1))
+        y = self.torch.empty_like(x)
+        mean, rstd = (self.torch.empty_like(gamma) for _ in range(2))
+        at = [ct.c_void_p(t.data_ptr()) for t in (x, y, gamma, beta, mean,
+                                                  rstd)]
+        self._use_stream()
+        self._call("cudnnBatchNormalizationForwardTraining", self.handle,
+                   _SPATIAL_PERSISTENT, ct.byref(self.one),
+                   ct.byref(self.zero), image, at[0], image, at[1], of_channels,
+                   at[2], at[3], ct.c_double(1), None, None,
+                   ct.c_double(epsilon), at[4], at[5])
+        return y, mean, rstd

@@ -144,8 +144,8 @@ def batch_norm_relu(batch, height, width, channels):
         return f.relu(y).permute(0, 2, 3, 1), mean, 1 / (rstd * rstd)
 
     def cudnn(F, x, gamma, beta):
-        y, mean, rstd = F.batch_norm(x.permute(0, 3, 1, 2), gamma, beta, 1e-5)
-        return y.relu_().permute(0, 2, 3, 1), mean, 1 / (rstd * rstd)
+        y, mean, rstd = F.batch_norm(x, gamma, beta, 1e-5)
+        return y.relu_(), mean, 1 / (rstd * rstd)
     shape = (batch, height, width, channels)
     count = batch * height * width * channels
     return Problem([In("x", "bf16", shape), In("gamma", "f32", (channels,)),

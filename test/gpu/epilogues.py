@@ -2,15 +2,15 @@
 """200 generated graphs of what may stand behind a matrix product: one kernel each, and right.
 
     python3 epilogues.py --fusec=PATH [--target=cuda|emulator] [--count=N] [--first=SEED] [--small] [--jobs=N]
-                         [--keep=FOLDER]
+                         [--seconds=S] [--keep=FOLDER]
 
 A graph is a product of 16-bit or f32 operands in either layout, and behind it two to nine element-wise operators over
 row and column vectors, scalars, matrices and values used again, with casts, selections, GELUs, one or two outputs, and
 in every third graph reductions of their rows or columns. Each is compiled and run in a process of its own (`fusec run
 --against`, which judges by derived bounds; against the host on a GPU, against the reference elsewhere), so that one
 that hangs or faults is a finding and the others go on. Each must be one launch; reductions beside at most 64 rows may
-be a second one. --small takes sizes that an emulator runs in a second. Prints a line for each finding and a summary, and
-exits with 1 if there is one.
+be a second one. --small takes sizes that an emulator runs in a second; after --seconds no further graph starts. Prints
+a line for each finding and a summary, and exits with 1 if there is one.
 """
 import argparse
 import concurrent.futures
@@ -27,6 +27,7 @@ from families import Graph, tensor
 #: m, n, k: whole tiles of each main loop and parts of them, few rows, short and long sums.
 SIZES = [(256, 384, 128), (512, 512, 256), (300, 320, 64), (129, 264, 72), (16, 1024, 256), (1024, 136, 96),
          (65, 96, 512), (2048, 256, 64)]
+LEFT_OUT = "left out"
 SMALL = [(33, 40, 24), (17, 72, 16), (64, 64, 32)]
 BINARY = ["add", "mul", "sub", "max", "min"]
 UNARY = ["relu", "tanh", "logistic", "neg", "abs", "silu", "gelu erf", "gelu tanh"]
@@ -153,18 +154,26 @@ def main():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=float, default=60, help="seconds that one graph may take")
+    parser.add_argument("--seconds", type=float, default=0, help="no graph starts later")
     parser.add_argument("--keep", help="where the graphs are left")
     options = parser.parse_args()
-    begin, findings = time.time(), 0
+    begin, findings, left = time.time(), 0, 0
+
+    def one(seed):
+        if options.seconds and time.time() - begin > options.seconds:
+            return LEFT_OUT
+        return judge(options, options.keep or folder, seed)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         if options.keep:
             os.makedirs(options.keep, exist_ok=True)
         seeds = range(options.first, options.first + options.count)
-        for seed, wrong in zip(seeds, pool.map(lambda s: judge(options, options.keep or folder, s), seeds)):
-            if wrong:
+        for seed, wrong in zip(seeds, pool.map(one, seeds)):
+            left += wrong is LEFT_OUT
+            if wrong and wrong is not LEFT_OUT:
                 findings += 1
                 print(f"seed {seed}: {wrong}", flush=True)
-    print(f"{options.count} graphs on {options.target}, {findings} findings, {time.time() - begin:.0f} s")
+    print(f"{options.count - left} graphs on {options.target}, {findings} findings, {time.time() - begin:.0f} s"
+          + (f"; {left} left out" if left else ""))
     return 1 if findings else 0
 
 

@@ -48,31 +48,25 @@ def measure_row(row, case, problem, options, arrays, rates, fusec, plain, sets):
     from . import report
     torch, runners = arrays.torch, []
 
-    def attempt(label, act):
-        """What `act` gives; None, with the failure in the row."""
+    def prepare(group, label, make):
+        entry = row["contenders"].setdefault(label, {})
+        entry["group"] = group
         try:
             with measure.time_limit(options.limit):
-                return act()
-        except Exception as error:  # of other libraries: any
-            row["contenders"].setdefault(label, {})["failed"] = (
-                f"{type(error).__name__}: {error}"[:500])
-            torch.cuda.synchronize()
-
-    def prepare(group, found):
-        """Of [(label, contender)]."""
-        for label, contender in found or ():
-            runner = measure.Runner(torch, contender, len(sets))
-            runner.name = label
-            row["contenders"].setdefault(label, {})["group"] = group
-            if attempt(label, lambda: runner.prepare() or runner):
+                runner = measure.Runner(torch, make(), len(sets))
+                runner.prepare()
+                runner.name = label
                 runners.append(runner)
-    prepare("fusec", [("fusec", fusec)])
+        except Exception as error:  # of other libraries: any
+            entry["failed"] = f"{type(error).__name__}: {error}"[:500]
+            torch.cuda.synchronize()
+    prepare("fusec", "fusec", lambda: fusec)
     if plain:
         plain.bind(sets)
-        prepare("plain", [("plain", plain)])
+        prepare("plain", "plain", lambda: plain)
     for name in options.peer_names:
-        prepare(name, attempt(name, lambda: contenders.peers(name, problem,
-                                                             sets)))
+        for label, make in contenders.peers(name, problem, sets):
+            prepare(name, label, make)
     measure.interleave(runners, options.seconds, pairs.LEAST)
     for runner in runners:
         row["contenders"][runner.name].update(runner.result())

@@ -41,11 +41,13 @@ class Matmul:
 @dataclass
 class Product(Problem):
     """A problem with matrix products. `flops`: multiplications and additions
-    of all products. `natives`: [(label, function(torch, *inputs))]. `text`: the
+    of all products. `natives`: [(label, function(torch, *inputs))], with a third
+    entry, prepare(torch, *inputs), where a library wants its operands in an
+    order of its own: it gives what the function takes, once. `text`: the
     graph as MLIR text where the builder cannot say it; then `graph` is None.
     `library`: what cuBLASLt computes of it, from the first two inputs."""
     flops: float = 0
-    natives: List[Tuple[str, Callable]] = field(default_factory=list)
+    natives: List[Tuple] = field(default_factory=list)
     text: str = ""
     plain: Optional[Plain] = None
     library: Optional[Matmul] = None

@@ -2,6 +2,8 @@
 """Who runs a case: fusec, PyTorch and cuBLASLt, on buffer sets as in
 benchmarks.memory."""
 
+from functools import partial
+
 from ..common.program import Program
 
 #: Names for --peers.
@@ -59,24 +61,31 @@ class Torch:
     """One way in which PyTorch runs a case."""
     can_capture = True
 
-    def __init__(self, function, sets):
+    def __init__(self, function, sets, prepare=None):
         import torch
-        self.torch, self.sets, self.function = torch, sets, function
+        self.torch, self.function = torch, function
+        self.inputs = [prepare(torch, *inputs) if prepare else inputs
+                       for inputs, _ in sets]
 
     def step(self, i):
         with self.torch.no_grad():
-            return self.function(self.torch, *self.sets[i][0])
+            return self.function(self.torch, *self.inputs[i])
 
 
-def peers(name, problem, sets):
-    """[(label, contender)] of peer `name`; what PyTorch lacks fails when it is
-    first run."""
-    if name == "cublaslt":
-        from .cublaslt import CublasLt
-        return [(name, CublasLt(problem.library, sets))] if (
-            problem.library) else []
-    if name == "torch" or not problem.natives:
-        return [(label, Torch(f, sets)) for label, f in problem.natives]
+def _native(problem, sets, label, function, prepare=None):
+    """One of `problem.natives`. With operands in an order of its own it is held
+    to what the first way gives: a wrong peer must not be a measure."""
+    made = Torch(function, sets, prepare)
+    if prepare:
+        want = Torch(problem.natives[0][1], sets).step(0).double()
+        error = ((made.step(0).double() - want).norm() / want.norm()).item()
+        if not error < 2e-2:
+            raise RuntimeError(f"{label} is off by {error:.1e}")
+    return made
+
+
+def _compiled(problem, sets, name):
+    """torch.compile of the first native, in the mode that `name` stands for."""
     import torch
     torch._dynamo.reset()
     options = {"dynamic": False}
@@ -84,4 +93,22 @@ def peers(name, problem, sets):
         options["mode"] = "max-autotune-no-cudagraphs"
     first = problem.natives[0][1]
     compiled = torch.compile(lambda *x: first(torch, *x), **options)
-    return [(name, Torch(lambda _, *x: compiled(*x), sets))]
+    return Torch(lambda _, *x: compiled(*x), sets)
+
+
+def _cublaslt(problem, sets):
+    from .cublaslt import CublasLt
+    return CublasLt(problem.library, sets)
+
+
+def peers(name, problem, sets):
+    """[(label, function that makes the contender)] of peer `name`. What a
+    library lacks raises when it is made or first run."""
+    if name == "torch":
+        return [(native[0], partial(_native, problem, sets, *native))
+                for native in problem.natives]
+    if name == "cublaslt":
+        return ([(name, partial(_cublaslt, problem, sets))]
+                if problem.library else [])
+    return ([(name, partial(_compiled, problem, sets, name))]
+            if problem.natives else [])

@@ -58,6 +58,9 @@ def byte_weights(m, n, k, dtype="i8", block=0):
 
     def native(torch, x, w, s):
         return x @ plain(w.to(torch.bfloat16), s).t()
+
+    def packed(torch, x, w, s):
+        return torch.ops.aten._weight_int8pack_mm(x, w, s)
     wide_range = dtype == "i8"
     weights = (In("w", "i8", (n, k), "ints", 100) if wide_range else
                In("w", dtype, (n, k)))
@@ -68,7 +71,9 @@ def byte_weights(m, n, k, dtype="i8", block=0):
                    size("bf16", m, k) + n * k + size("bf16", m, n)
                    + size("bf16", *scales),
                    [Sample([0], {0: 0})], {0: "operands"}, flops=2 * m * n * k,
-                   natives=[("convert, matmul", native)])
+                   natives=[("convert, matmul", native)]
+                   + ([("int8pack_mm", packed, lambda torch, *x: x)]
+                      if wide_range and not block else []))
 
 
 def nibble_weights(m, n, k, block=32):
@@ -96,13 +101,25 @@ def nibble_weights(m, n, k, block=32):
         q = torch.stack((w & 15, w >> 4), -1).to(torch.bfloat16) - 8
         q = q.reshape(n, -1, block) * s.reshape(n, -1, 1)
         return x @ q.reshape(n, k).t()
+
+    def pack(torch, x, w, s):
+        """PyTorch has the first of two weights in the high bits, and beside
+        each scale what is added to (q - 8) * scale."""
+        turned = (w >> 4) | (w << 4)
+        packed = torch.ops.aten._convert_weight_to_int4pack(turned, 8)
+        scales = torch.stack((s, torch.zeros_like(s)), -1)
+        return x, packed, scales.transpose(0, 1).contiguous()
+
+    def packed(torch, x, w, s):
+        return torch.ops.aten._weight_int4pack_mm(x, w, block, s)
     return Product([In("x", "bf16", (m, k)), In("w", "u8", (n, k // 2), "ints", 256),
                     In("s", "bf16", (n, k // block), "near", 0.2 * k ** -0.5)],
                    graph, formula,
                    size("bf16", m, k) + n * k // 2 + size("bf16", m, n)
                    + size("bf16", n, k // block),
                    [Sample([0], {0: 0})], {0: "operands"}, flops=2 * m * n * k,
-                   natives=[("unpack, matmul", native)])
+                   natives=[("unpack, matmul", native),
+                            ("int4pack_mm", packed, pack)])
 
 
 _SMALL = dict(n=136, k=96)

@@ -87,17 +87,33 @@ def parts(kinds, kernels):
     return result
 
 
+def runs_of_products(found):
+    """Parts in which products that follow each other are one."""
+    result = found[:1]
+    for kind, us, names in found[1:]:
+        if kind == result[-1][0]:
+            _, time, before = result[-1]
+            result[-1] = kind, time + us, before + names
+        else:
+            result.append((kind, us, names))
+    return result
+
+
 def beside(plan, ours, theirs):
     """Rows {"kind", "count", "first", "launches", "us", "peer_us",
     "peer_launches"}: parts of fusec that run the same kernels are one row, with
-    mean times. `first` is the first op's place in the graph. Raises ValueError
-    where the two do not cut alike."""
+    mean times. `first` is the first op's place in the graph. Where one has more
+    products (two for a gate and what it is for, one in the peer), products that
+    follow each other are one part. Raises ValueError where the two do not cut
+    alike even so."""
     kinds = kinds_of_plan(plan)
     if len(kinds) != len(ours):
         raise ValueError(f"the plan has {len(kinds)} launches, the trace "
                          f"{len(ours)}")
     mine = parts(kinds, ours)
     other = parts([kind_of(name) for name, _ in theirs], theirs)
+    if len(mine) != len(other):
+        mine, other = runs_of_products(mine), runs_of_products(other)
     if [kind for kind, _, _ in mine] != [kind for kind, _, _ in other]:
         raise ValueError("the peer's products are others")
     rows, at = {}, 0

@@ -212,7 +212,16 @@ class Kernels(unittest.TestCase):
             [("begin", "norm", 3, 4), ("product", "qkv", 10, 10),
              ("attention", "scores", 10, 7), ("product", "out", 6, 7)])
         with self.assertRaises(ValueError):
-            kernels.beside(self.PLAN, self.OURS, theirs[:4])
+            kernels.beside(self.PLAN, self.OURS, theirs[:3])
+
+    def test_more_products_are_one_part(self):
+        from benchmarks.nets import kernels
+        theirs = [("norm", 1.0), ("gemm", 9.0), ("flash", 7.0), ("gemm", 5.0),
+                  ("silu", 2.0), ("gemm", 5.0)]
+        rows = kernels.beside(self.PLAN, self.OURS, theirs)
+        self.assertEqual([(r["kind"], r["us"], r["peer_us"]) for r in rows],
+                         [("begin", 3, 1), ("product", 10, 9),
+                          ("attention", 10, 7), ("product", 6, 12)])
 
     def test_names(self):
         from benchmarks.nets import kernels

@@ -5,6 +5,7 @@
 #include "RowKeeping.h"
 #include "RowMeeting.h"
 #include "RowPasses.h"
+#include "RowRun.h"
 #include "RowTurn.h"
 #include "Sizes.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
@@ -352,6 +353,11 @@ RowTiling Chooser::run() {
       return *turned;
   bool isOdd = !across && access.isDense && columns % widest &&
                columns >= kLeastVectors * widest;
+  bool isShort = !across && columns % widest && !threads && rows;
+  if (isShort && !isSelected())
+    if (auto run =
+            runRows(form, access, alongRow(1, /*streams=*/false), target))
+      return *run;
   if (!isOdd || threads || !rows)
     return choose(vector, across);
   int64_t all = std::exchange(columns, columns / widest * widest);

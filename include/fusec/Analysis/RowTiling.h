@@ -89,6 +89,20 @@ struct RowTurn {
   llvm::SmallVector<unsigned, 2> outputs;
 };
 
+/// A place in shared memory for what a block reads and writes of rows that are
+/// one run of memory: of an input, of an output, or of an input and then, where
+/// their types are the same, of an output.
+struct RunBuffer {
+  /// A fusion block argument, or null.
+  mlir::Value input;
+  /// Position in RegionForm::outputs.
+  std::optional<unsigned> output;
+  /// Of either.
+  mlir::Type type;
+};
+/// Those of all inputs and outputs of full size; static shapes.
+llvm::SmallVector<RunBuffer, 4> runBuffers(const RegionForm &form);
+
 /// The digits. Rows are the parallel spine, columns the reduced one, both
 /// linear. Chosen by the direction in which memory is contiguous:
 ///  * along the row: lanes and vectors run along columns; several short rows
@@ -130,6 +144,10 @@ struct RowTiling {
   /// whole aligned vectors of a row, and its two ends, together fewer elements
   /// than this, are taken one a thread. 0: rows start at a vector.
   int64_t edges = 0;
+  /// Rows start anywhere in a vector of memory, but those of a block follow
+  /// each other and are whole vectors together: inputs and outputs go through
+  /// shared memory as one run, of which threads take single elements.
+  bool isRun = false;
   /// All blocks meet between two passes over the columns, of which each of
   /// `splits` blocks has a share; `rows` and `columns` are then as it says.
   std::optional<RowMeeting> meeting;

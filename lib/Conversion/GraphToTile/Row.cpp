@@ -20,6 +20,8 @@
 //    them in order and stores what is one value a row.
 //  * of odd length (RowEdges.cpp): any of these but the first, with what lies
 //    between vectors of memory apart.
+//  * a run (RowRun.cpp): persistent, short rows of odd length, which go through
+//    shared memory together.
 //  * meeting (RowMeeting.cpp): as split, but all blocks wait for each other,
 //    and then store what is needed for each element.
 //  * with sorted lists as states (RowSelect.cpp): in each of these forms.
@@ -70,9 +72,8 @@ void RowSchedule::setUpRows(RankedTensorType carrier) {
   };
 }
 
-/// Where blocks hold whole groups of rows, no thread is past the last: loads
-/// need no mask, and what is one value a row is one load.
-void RowSchedule::boundRows(Value linear) {
+/// Where blocks hold whole groups of rows.
+bool RowSchedule::hasWholeGroups() const {
   // A fact about the outermost size makes the program one for that size: only
   // where there are many rows.
   constexpr int64_t kManyRows = 4096;
@@ -82,8 +83,14 @@ void RowSchedule::boundRows(Value linear) {
       KernelBuilder::product(planned.drop_front(!planned.empty())) % group ==
           0 ||
       KernelBuilder::product(planned) >= kManyRows;
-  if (isWhole && here && here % group == 0 && rows % group == 0)
-    kb.emitter.setBounds(linear, {0, here - 1});
+  return isWhole && here && here % group == 0 && rows % group == 0;
+}
+
+/// Then loads need no mask, and what is one value a row is one load.
+void RowSchedule::boundRows(Value linear) {
+  if (hasWholeGroups())
+    kb.emitter.setBounds(linear,
+                         {0, KernelBuilder::product(form.parallel) - 1});
 }
 
 void RowSchedule::enterColumns(Value start) {
@@ -445,6 +452,10 @@ graph_to_tile::scheduleRow(KernelBuilder &kb,
     return failure();
   if (tiling.turn) {
     scheduleTurn(kb, tiling);
+    return kb.kernel;
+  }
+  if (tiling.isRun) {
+    scheduleRun(kb, tiling);
     return kb.kernel;
   }
   if (failed(RowSchedule(kb, tiling).run()))

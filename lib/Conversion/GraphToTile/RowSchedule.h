@@ -47,6 +47,8 @@ protected:
   // Where the rows and columns of this block are on the spine.
   /// The first row along tile axis 0.
   virtual mlir::Value firstRow();
+  /// Whether no thread is past the last row.
+  bool hasWholeGroups() const;
   /// States what is known of the rows `linear` of every thread.
   virtual void boundRows(mlir::Value linear);
   /// Which of the rows `linear` are there; null: all.
@@ -221,6 +223,10 @@ protected:
 /// (RowMeeting.cpp).
 mlir::LogicalResult scheduleMeeting(KernelBuilder &kb,
                                     const analysis::RowTiling &tiling);
+
+/// Builds the kernel of a Row region whose rows are a run of memory
+/// (RowRun.cpp).
+void scheduleRun(KernelBuilder &kb, const analysis::RowTiling &tiling);
 
 /// Builds the kernel of a Row region of which outputs are turned (RowTurn.cpp).
 void scheduleTurn(KernelBuilder &kb, const analysis::RowTiling &tiling);

@@ -223,10 +223,13 @@ static LogicalResult emitLoad(Emitter &e, simt::LoadOp load) {
              << ", " << off << ", " << mask << ", " << other << ");\n";
     return success();
   }
-  if (load.getVector() != 1)
-    return load.emitOpError("masked shared loads are scalar");
-  e.line() << regs << "[" << reg << "] = " << mask << " ? lds(" << buffer
-           << ", " << off << ") : " << other << ";\n";
+  if (load.getVector() == 1)
+    e.line() << regs << "[" << reg << "] = " << mask << " ? lds(" << buffer
+             << ", " << off << ") : " << other << ";\n";
+  else
+    e.line() << "if (" << mask << ") lds" << vector << "(" << regs << ", "
+             << reg << ", " << buffer << ", " << off << "); else " << regs
+             << "[" << reg << "] = " << other << ";\n";
   return success();
 }
 

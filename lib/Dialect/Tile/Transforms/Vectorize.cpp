@@ -24,10 +24,8 @@ struct VectorizePass : fusec::tile::impl::VectorizePassBase<VectorizePass> {
     };
     getOperation().walk([&](Operation *op) {
       if (auto load = dyn_cast<LoadOp>(op)) {
-        // Masked shared loads are scalar in thread code.
-        if (!isShared(load.getBuffer()) || !load.getMask())
-          load.setVector(width(getElementTypeOrSelf(load.getResult()),
-                               load.getOffsets(), load.getMask()));
+        load.setVector(width(getElementTypeOrSelf(load.getResult()),
+                             load.getOffsets(), load.getMask()));
       } else if (auto store = dyn_cast<StoreOp>(op)) {
         store.setVector(width(getElementTypeOrSelf(store.getValue()),
                               store.getOffsets(), store.getMask()));

@@ -1,0 +1,92 @@
+//===- RowRun.cpp - short rows of odd length ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+#include "RowRun.h"
+#include "Sizes.h"
+#include "fusec/Dialect/Graph/IR/Graph.h"
+
+using namespace mlir;
+using namespace fusec;
+using namespace fusec::analysis;
+
+static constexpr int64_t kVectorBytes = 16;
+// Static shared memory of a block; states of reductions are beside it.
+static constexpr int64_t kSharedBytes = 40 * 1024;
+// Elements of a thread: whole rows in its registers, and several where they are
+// short, which wait for each other's shuffles together.
+static constexpr int64_t kWantedElements = 16, kMostElements = 32;
+static constexpr int64_t kWarps = 8, kMostWarps = 32;
+
+static int64_t bytesOf(Type type) {
+  return ceilDiv(cast<RankedTensorType>(type).getElementTypeBitWidth(), 8);
+}
+
+SmallVector<RunBuffer, 4> analysis::runBuffers(const RegionForm &form) {
+  SmallVector<RunBuffer, 4> result;
+  int64_t points = product(form.spine());
+  auto isFull = [&](Value value) {
+    return cast<RankedTensorType>(value.getType()).getNumElements() >= points;
+  };
+  for (Operation *op : form.ops)
+    for (Value operand : op->getOperands())
+      if (isa<BlockArgument>(operand) && isFull(operand) &&
+          llvm::none_of(result, [&](const RunBuffer &buffer) {
+            return buffer.input == operand;
+          }))
+        result.push_back({operand, std::nullopt, operand.getType()});
+  for (auto [i, output] : llvm::enumerate(form.outputs)) {
+    if (output.isUniform || output.isColumn)
+      continue;
+    auto element = [](Type type) {
+      return cast<RankedTensorType>(type).getElementType();
+    };
+    auto *shared = llvm::find_if(result, [&](const RunBuffer &buffer) {
+      return !buffer.output &&
+             element(buffer.type) == element(output.value.getType());
+    });
+    if (shared == result.end())
+      result.push_back({Value(), unsigned(i), output.value.getType()});
+    else
+      shared->output = unsigned(i);
+  }
+  return result;
+}
+
+std::optional<RowTiling> analysis::runRows(const RegionForm &form,
+                                           const AccessFacts &access,
+                                           RowTiling whole,
+                                           const TargetInfo &target) {
+  int64_t columns = product(form.reduced), rows = product(form.parallel);
+  if (!access.isDense)
+    return std::nullopt;
+  RowTiling result = whole;
+  result.columnWarps = 1;
+  while (ceilDiv(columns, result.lanes * result.columnWarps) > kMostElements)
+    result.columnWarps *= 2;
+  if (result.columnWarps > kMostWarps)
+    return std::nullopt;
+  result.repeats = ceilDiv(columns, result.lanes * result.columnWarps);
+  result.columnsPerSplit = columns;
+  result.rowWarps = std::max<int64_t>(1, kWarps / result.columnWarps);
+  result.rowRepeats = 1;
+  int64_t bytesOfPoint = 0;
+  for (const RunBuffer &buffer : runBuffers(form))
+    bytesOfPoint += bytesOf(buffer.type);
+  // In registers and shared memory, and on all multiprocessors.
+  auto fits = [&](const RowTiling &tiling, int64_t elements) {
+    return tiling.repeats * tiling.rowRepeats <= elements &&
+           tiling.rows() * columns * bytesOfPoint <= kSharedBytes &&
+           tiling.blocks(rows) >= 2 * int64_t(target.multiprocessors);
+  };
+  // Rows to a whole number of vectors.
+  int64_t widest = kVectorBytes / access.elementBytes;
+  while (result.rows() * columns % widest)
+    result.rowRepeats *= 2;
+  if (!fits(result, kMostElements))
+    return std::nullopt;
+  for (RowTiling more = result; fits(more, kWantedElements);
+       more.rowRepeats *= 2)
+    result = more;
+  result.isRun = true;
+  return result;
+}

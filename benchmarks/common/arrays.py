@@ -56,6 +56,12 @@ class NumpyArrays:
         return self.np.full(count, 255, self.np.uint8).view(dtype).reshape(
             info.shape)
 
+    def unaligned(self, x):
+        """A copy whose first element is the second of a buffer."""
+        whole = self.np.empty(x.size + 1, x.dtype)
+        whole[1:] = x.reshape(-1)
+        return whole[1:].reshape(x.shape)
+
     def wide(self, x):
         """float64, integers as int64."""
         return x.astype(self.np.int64 if x.dtype.kind in "iu" else
@@ -101,6 +107,11 @@ class TorchArrays:
         count = math.prod(info.shape) * dtype.itemsize
         raw = torch.full((count,), 255, dtype=torch.uint8, device=self.name)
         return raw.view(dtype).reshape(info.shape)
+
+    def unaligned(self, x):
+        whole = self.torch.empty(x.numel() + 1, dtype=x.dtype, device=x.device)
+        view = whole[1:].view(x.shape)
+        return view.copy_(x)
 
     def wide(self, x):
         whole = not x.dtype.is_floating_point

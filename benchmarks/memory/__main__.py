@@ -56,8 +56,9 @@ def run_case(case, options, arrays, bandwidth, peers, compiled):
             "compile_ms": fusec.compile_ms, "launches": fusec.launches,
             "predicted_us": fusec.predicted_us}
         count = 1 if quick else measure.set_count(problem.bytes)
-        sets = [([arrays.make(x) for x in problem.inputs], fusec.outputs())
-                for _ in range(count)]
+        place = arrays.unaligned if case.unaligned else lambda x: x
+        sets = [([place(arrays.make(x)) for x in problem.inputs],
+                 [place(x) for x in fusec.outputs()]) for _ in range(count)]
         fusec.bind(sets)
         start = time.perf_counter()
         fusec.step(0)

@@ -83,6 +83,8 @@ class Case:
     kernels: int = 0
     #: A neighbouring shape of another case: run on request only.
     neighbour: bool = False
+    #: Buffers start one element behind an address that is aligned to 16 bytes.
+    unaligned: bool = False
     #: The time is that of a launch: left out of the mean of ratios.
     launch_bound: bool = False
 
@@ -95,11 +97,12 @@ CASES: List[Case] = []
 
 def add(name, make, sizes, quick, ratio=1.0, neighbours=(), **options):
     """Registers a case, and one more for each of `neighbours`: (suffix, sizes
-    that differ, ratio)."""
+    that differ, ratio). That of suffix "unaligned" has such buffers."""
     CASES.append(Case(name, make, sizes, {**sizes, **quick}, ratio, **options))
     for suffix, other, at in neighbours:
         CASES.append(Case(f"{name}@{suffix}", make, {**sizes, **other},
-                          {**sizes, **quick}, at, neighbour=True, **options))
+                          {**sizes, **quick}, at, neighbour=True,
+                          unaligned=suffix == "unaligned", **options))
 
 
 #: Modules that add cases, in the order of the table.

@@ -188,6 +188,7 @@ def dropout_layer_norm(m, n, rate=0.1):
 
 for _m, _n in ((16384, 4096), (65536, 768), (131072, 128)):
     _near = [(str(n), dict(n=n), 1.155) for n in (_n - 1, _n + 1)]
+    _near.append(("unaligned", {}, 1.155))
     add(f"add-layernorm-{_m}x{_n}", residual_layer_norm, dict(m=_m, n=_n),
         dict(m=9, n=_n // 4 + 1), 1.05, _near)
     add(f"rmsnorm-{_m}x{_n}", rms_norm, dict(m=_m, n=_n),

@@ -91,11 +91,13 @@ def _near(*columns, rows=16384, ratio=1.155):
     return [(str(n), dict(shape=(rows, n)), ratio) for n in columns]
 
 
+_UNALIGNED = [("unaligned", {}, 1.155)]
 _softmax("16384x4096-bf16", (16384, 4096), (3, 1025), "bf16",
-         neighbours=_near(4095, 4097, 12289))
+         neighbours=_near(4095, 4097, 12289) + _UNALIGNED)
 _softmax("16384x4096-f32", (16384, 4096), (3, 1023), "f32",
          neighbours=_near(4095, 4097, 12289))
-_softmax("32768x1024-f32", (32768, 1024), (5, 33), "f32")
+_softmax("32768x1024-f32", (32768, 1024), (5, 33), "f32",
+         neighbours=_UNALIGNED)
 _softmax("1Mx256-bf16", (1 << 20, 256), (70, 256), "bf16",
          neighbours=_near(255, 257, rows=1 << 20))
 _softmax("512x262144-f32", (512, 262144), (2, 40961), "f32", 1.08)

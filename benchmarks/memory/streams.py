@@ -87,13 +87,14 @@ def quantize(m, n, dtype):
 
 
 add("gelu-gate", gelu_gate, dict(n=64 << 20), dict(n=1025), 1.03,
-    [("odd", dict(n=(64 << 20) + 1), 1.06)])
+    [("odd", dict(n=(64 << 20) + 1), 1.06), ("unaligned", {}, 1.061)])
 add("chain12", chain, dict(m=8192, n=8192), dict(m=7, n=33), 1.03,
     [("odd", dict(m=8191, n=8193), 1.06)])
 add("bias-gelu", bias_gelu, dict(m=16384, n=8192), dict(m=5, n=65), 1.03,
     [("odd", dict(m=16384, n=8191), 1.06)])
 add("rope", rope, dict(batch=4, length=4096, heads=32, groups=8, width=128),
-    dict(batch=2, length=5, heads=4, groups=2, width=8), 1.03)
+    dict(batch=2, length=5, heads=4, groups=2, width=8), 1.03,
+    [("unaligned", {}, 1.061)])
 for _dtype in ("f8e4m3", "i8"):
     add(f"quantize-{_dtype}", quantize, dict(m=16384, n=8192, dtype=_dtype),
-        dict(m=5, n=67), 1.03)
+        dict(m=5, n=67), 1.03, [("unaligned", {}, 1.061)])

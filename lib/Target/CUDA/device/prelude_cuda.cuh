@@ -12,7 +12,8 @@
 //    then moves elements p[off, off+V) to dst[r, r+V) in accesses of at most
 //    16 bytes, each naturally aligned. V is a power of two.
 //    FUSEC_ALIGNMENT, if defined, is what buffers are aligned to instead of 16
-//    bytes: accesses are then no wider than that.
+//    bytes: an access of 16 bytes is then made of the aligned ones that hold
+//    its elements (see `loadAnywhere`), narrower ones are no wider than that.
 //  * Memory behind a `const T *` is not written by anyone while the kernel
 //    runs, from grid_wait() on if it waits (it is read with ld.global.nc),
 //    unless FUSEC_IN_PLACE is defined.
@@ -636,24 +637,135 @@ FUSEC_DEVICE void packElement(u32 *w, i32 k, T x) {
   }
 }
 
-template <i32 V, class T>
+/// An access of V elements to memory that is aligned to `Alignment` bytes, in
+/// chunks of 16 bytes or as many as it is aligned to.
+template <i32 V, class T, i32 Alignment>
 struct Split {
   static_assert(V > 0 && (V & (V - 1)) == 0, "V is a power of two");
   static constexpr i32 bytes = V * (i32)sizeof(T);
   static constexpr i32 fitting =
-      bytes < FUSEC_ALIGNMENT ? bytes : FUSEC_ALIGNMENT;
+      bytes >= 16 ? 16 : bytes < Alignment ? bytes : Alignment;
   static constexpr i32 chunk =
       fitting < (i32)sizeof(T) ? (i32)sizeof(T) : fitting;
   static constexpr i32 perChunk = chunk / (i32)sizeof(T);
+  static constexpr bool isAnywhere = chunk > Alignment && chunk == 16;
 };
 
-template <i32 V, bool ReadOnly, class T>
+/// Bytes [shift, shift + 16) of `from`, shift < 16.
+FUSEC_DEVICE void shiftWords(const u32 (&from)[8], u32 shift, u32 *w) {
+  u32 half[6], word[5];
+  FUSEC_UNROLL
+  for (i32 k = 0; k < 6; ++k)
+    half[k] = shift & 8 ? from[k + 2] : from[k];
+  FUSEC_UNROLL
+  for (i32 k = 0; k < 5; ++k)
+    word[k] = shift & 4 ? half[k + 1] : half[k];
+  FUSEC_UNROLL
+  for (i32 k = 0; k < 4; ++k)
+    w[k] = __funnelshift_r(word[k], word[k + 1], 8 * (shift & 3));
+}
+/// How far `p` is behind 16 aligned bytes.
+FUSEC_DEVICE u32 misalignment(const void *p) {
+  return (u32)(u64)p & (16 - FUSEC_ALIGNMENT);
+}
+
+/// 16 bytes from any address: of the one or two aligned accesses that hold
+/// them, so of memory around them that belongs to the same allocation, too. A
+/// warp finds its second accesses in the first-level cache.
+template <bool ReadOnly>
+FUSEC_DEVICE void loadAnywhere(const void *p, u32 *w) {
+  const u32 shift = misalignment(p);
+  const u8 *at = (const u8 *)p - shift;
+  u32 all[8] = {};
+  loadWords<16, ReadOnly>(at, all);
+  if (shift)
+    loadWords<16, ReadOnly>(at + 16, all + 4);
+  shiftWords(all, shift, w);
+}
+
+/// The ends of 16 bytes `w`: those from byte `from` on, or those before it, in
+/// naturally aligned pieces.
+FUSEC_DEVICE void storeBehind(u8 *at, const u32 *w, u32 from) {
+  const u32 count = 16 - from;
+  if (FUSEC_ALIGNMENT <= 1 && count & 1)
+    at[from] = (u8)((from & 8 ? from & 4 ? w[3] : w[2]
+                     : from & 4 ? w[1]
+                                : w[0]) >>
+                    8 * (from & 3));
+  u32 next = from + (count & 1);
+  if (FUSEC_ALIGNMENT <= 2 && count & 2)
+    *(u16 *)(at + next) = (u16)((next & 8 ? next & 4 ? w[3] : w[2]
+                                 : next & 4 ? w[1]
+                                            : w[0]) >>
+                                8 * (next & 2));
+  next += count & 2;
+  if (FUSEC_ALIGNMENT <= 4 && count & 4)
+    *(u32 *)(at + next) = count & 8 ? w[1] : w[3];
+  if (count & 8)
+    *(uint2 *)(at + 8) = make_uint2(w[2], w[3]);
+}
+FUSEC_DEVICE void storeBefore(u8 *at, const u32 *w, u32 count) {
+  if (count & 8)
+    *(uint2 *)at = make_uint2(w[0], w[1]);
+  if (FUSEC_ALIGNMENT <= 4 && count & 4)
+    *(u32 *)(at + (count & 8)) = count & 8 ? w[2] : w[0];
+  const u32 word = count & 8 ? count & 4 ? w[3] : w[2]
+                   : count & 4 ? w[1]
+                               : w[0];
+  if (FUSEC_ALIGNMENT <= 2 && count & 2)
+    *(u16 *)(at + (count & 12)) = (u16)word;
+  if (FUSEC_ALIGNMENT <= 1 && count & 1)
+    at[count - 1] = (u8)(word >> 8 * (count & 2));
+}
+
+/// 16 bytes to any address. Where the lane before continues into them, the
+/// aligned bytes that both have parts of are one access, made here; ends that no
+/// other lane continues are pieces.
+FUSEC_DEVICE void storeAnywhere(void *p, const u32 *w) {
+  const u32 shift = misalignment(p), lane = threadIdx.x & 31;
+  const u32 together = __activemask();
+  if (__all_sync(together, shift == 0))
+    return storeWords<16>(p, w);
+  const u32 low = (u32)(u64)p;
+  const u32 before = __shfl_up_sync(together, low, 1);
+  const bool continues =
+      lane > 0 && together >> (lane - 1) & 1 && before + 16 == low;
+  const u32 continued = __ballot_sync(together, continues) >> 1;
+  u32 both[8], whole[4];
+  FUSEC_UNROLL
+  for (i32 k = 0; k < 4; ++k) {
+    both[k] = __shfl_up_sync(together, w[k], 1);
+    both[k + 4] = w[k];
+  }
+  u8 *at = (u8 *)p - shift;
+  if (!shift) {
+    storeWords<16>(p, w);
+    return;
+  }
+  shiftWords(both, 16 - shift, whole);
+  if (continues)
+    storeWords<16>(at, whole);
+  else
+    storeBehind(at, whole, shift);
+  if (!(continued >> lane & 1)) {
+    FUSEC_UNROLL
+    for (i32 k = 0; k < 4; ++k)
+      both[k] = w[k];
+    shiftWords(both, 16 - shift, whole);
+    storeBefore(at + 16, whole, shift);
+  }
+}
+
+template <i32 V, bool ReadOnly, i32 Alignment = FUSEC_ALIGNMENT, class T>
 FUSEC_DEVICE void loadVector(T *dst, const T *p) {
-  using S = Split<V, T>;
+  using S = Split<V, T, Alignment>;
   FUSEC_UNROLL
   for (i32 c = 0; c < V; c += S::perChunk) {
     u32 w[4];
-    loadWords<S::chunk, ReadOnly>(p + c, w);
+    if constexpr (S::isAnywhere)
+      loadAnywhere<ReadOnly>(p + c, w);
+    else
+      loadWords<S::chunk, ReadOnly>(p + c, w);
     FUSEC_UNROLL
     for (i32 k = 0; k < S::perChunk; ++k)
       dst[c + k] = unpackElement<T>(w, k);
@@ -668,42 +780,52 @@ constexpr bool kIsConst<const T> = true;
 /// chosen and then unpacked, so that short elements need no second unpacking.
 template <i32 V, bool ReadOnly, class T>
 FUSEC_DEVICE void loadWordsMasked(T *dst, const T *p, bool mask, T other) {
-  using S = Split<V, T>;
+  using S = Split<V, T, FUSEC_ALIGNMENT>;
   FUSEC_UNROLL
   for (i32 c = 0; c < V; c += S::perChunk) {
     u32 w[4] = {0, 0, 0, 0};
     FUSEC_UNROLL
     for (i32 k = 0; k < S::perChunk; ++k)
       packElement<T>(w, k, other);
-    if (mask)
-      loadWords<S::chunk, ReadOnly>(p + c, w);
+    if (mask) {
+      if constexpr (S::isAnywhere)
+        loadAnywhere<ReadOnly>(p + c, w);
+      else
+        loadWords<S::chunk, ReadOnly>(p + c, w);
+    }
     FUSEC_UNROLL
     for (i32 k = 0; k < S::perChunk; ++k)
       dst[c + k] = unpackElement<T>(w, k);
   }
 }
-template <i32 V, class T>
+template <i32 V, i32 Alignment = FUSEC_ALIGNMENT, class T>
 FUSEC_DEVICE void storeVector(T *p, const T *src) {
-  using S = Split<V, T>;
+  using S = Split<V, T, Alignment>;
   FUSEC_UNROLL
   for (i32 c = 0; c < V; c += S::perChunk) {
     u32 w[4] = {0, 0, 0, 0};
     FUSEC_UNROLL
     for (i32 k = 0; k < S::perChunk; ++k)
       packElement<T>(w, k, src[c + k]);
-    storeWords<S::chunk>(p + c, w);
+    if constexpr (S::isAnywhere)
+      storeAnywhere(p + c, w);
+    else
+      storeWords<S::chunk>(p + c, w);
   }
 }
 template <i32 V, class T>
 FUSEC_DEVICE void storeVectorIf(T *p, const T *src, bool mask) {
-  using S = Split<V, T>;
+  using S = Split<V, T, FUSEC_ALIGNMENT>;
   FUSEC_UNROLL
   for (i32 c = 0; c < V; c += S::perChunk) {
     u32 w[4] = {0, 0, 0, 0};
     FUSEC_UNROLL
     for (i32 k = 0; k < S::perChunk; ++k)
       packElement<T>(w, k, src[c + k]);
-    storeWordsIf<S::chunk>(p + c, w, mask);
+    if constexpr (!S::isAnywhere)
+      storeWordsIf<S::chunk>(p + c, w, mask);
+    else if (mask)
+      storeAnywhere(p + c, w);
   }
 }
 } // namespace fusec_detail
@@ -726,7 +848,8 @@ FUSEC_DEVICE void ldm(T (&dst)[N], i32 r, P *p, I off, bool mask,
                       fusec_detail::Same<T> other) {
   if (r % V != 0)
     return;
-  if constexpr (sizeof(T) < 4 && fusec_detail::Split<V, T>::chunk >= 4) {
+  using S = fusec_detail::Split<V, T, FUSEC_ALIGNMENT>;
+  if constexpr (sizeof(T) < 4 && S::chunk >= 4) {
     using namespace fusec_detail;
     loadWordsMasked<V, kIsConst<P> && kReadOnly, T>(dst + r, p + off, mask,
                                                     other);
@@ -811,12 +934,12 @@ FUSEC_DEVICE void sts(T *s, i32 i, fusec_detail::Same<T> v) {
 template <i32 V, class T, i32 N>
 FUSEC_DEVICE void lds(T (&dst)[N], i32 r, const T *s, i32 i) {
   if (r % V == 0)
-    fusec_detail::loadVector<V, false>(dst + r, s + i);
+    fusec_detail::loadVector<V, false, 16>(dst + r, s + i);
 }
 template <i32 V, class T, i32 N>
 FUSEC_DEVICE void sts(T *s, i32 i, const T (&src)[N], i32 r) {
   if (r % V == 0)
-    fusec_detail::storeVector<V>(s + i, src + r);
+    fusec_detail::storeVector<V, 16>(s + i, src + r);
 }
 
 //===-- Synchronisation ---------------------------------------------------===//
@@ -1044,7 +1167,7 @@ FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], const T *s, i32 i) {
 
 namespace fusec_detail {
 /// Where the buffer is not aligned to `bytes`: in halves and, below the least
-/// that the hardware copies, element by element and at once.
+/// that the hardware copies, at once.
 template <i32 bytes, class T>
 inline constexpr bool isOneCopy =
     bytes <= FUSEC_ALIGNMENT || bytes == (i32)sizeof(T);
@@ -1053,6 +1176,13 @@ FUSEC_DEVICE void copyElements(T *s, const T *p, i32 count, bool pred) {
   FUSEC_UNROLL
   for (i32 k = 0; k < count; ++k)
     s[k] = pred ? p[k] : T{};
+}
+template <class T>
+FUSEC_DEVICE void copyAnywhere(T *s, const T *p, bool pred) {
+  u32 w[4] = {0, 0, 0, 0};
+  if (pred)
+    loadAnywhere<kReadOnly>(p, w);
+  storeWords<16>(s, w);
 }
 } // namespace fusec_detail
 
@@ -1080,7 +1210,11 @@ FUSEC_DEVICE void copyElements(T *s, const T *p, i32 count, bool pred) {
 FUSEC_DETAIL_CP_ASYNC(
     4, "ca", fusec_detail::copyElements(s + i, p + off, 2 * half, pred);)
 FUSEC_DETAIL_CP_ASYNC(8, "ca", FUSEC_DETAIL_HALVES(cp_async4))
-FUSEC_DETAIL_CP_ASYNC(16, "cg", FUSEC_DETAIL_HALVES(cp_async8))
+FUSEC_DETAIL_CP_ASYNC(
+    16, "cg",
+    if constexpr (FUSEC_ALIGNMENT < 4)
+        fusec_detail::copyAnywhere(s + i, p + off, pred);
+    else { FUSEC_DETAIL_HALVES(cp_async8) })
 #undef FUSEC_DETAIL_HALVES
 #undef FUSEC_DETAIL_CP_ASYNC
 /// Closes a group of copies; `cp_async_wait<N>` waits for all but the newest

@@ -14,7 +14,7 @@ static constexpr int64_t kVectorBytes = 16;
 static constexpr int64_t kSharedBytes = 40 * 1024;
 // Elements of a thread: whole rows in its registers, and several where they are
 // short, which wait for each other's shuffles together.
-static constexpr int64_t kWantedElements = 16, kMostElements = 32;
+static constexpr int64_t kWantedElements = 24, kMostElements = 32;
 static constexpr int64_t kWarps = 8, kMostWarps = 32;
 
 static int64_t bytesOf(Type type) {

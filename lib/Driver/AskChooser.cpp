@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "AskChooser.h"
 #include "GraphDigest.h"
-#include "PlainProduct.h"
 #include "ProgramBuilder.h"
+#include "VendorProduct.h"
 #include "fusec/Analysis/ExactSums.h"
 
 using namespace mlir;
@@ -46,7 +46,7 @@ std::optional<ScheduleDecision> AskChooser::take(graph::FusionOp fusion) {
       !describe(fusion->getResultTypes(), decision->outputs))
     return std::nullopt;
   if (vendor && options.numerics == NumericsMode::Default && !options.pattern) {
-    decision->product = plainProduct(fusion, form);
+    decision->product = vendorProduct(fusion, form);
     if (decision->product)
       decision->vendor = vendor->algorithmFor(decision->question.problem);
   }

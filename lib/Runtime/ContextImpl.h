@@ -20,6 +20,18 @@ struct ReadyProduct {
   const LoadedProduct *product = nullptr;
   void **lhs = nullptr, **rhs = nullptr, **result = nullptr,
        **workspace = nullptr;
+  /// Null where the product has none.
+  void **addend = nullptr, **bias = nullptr;
+
+  ProductRequest request() const {
+    return {product,
+            *lhs,
+            *rhs,
+            *result,
+            *workspace,
+            addend ? *addend : nullptr,
+            bias ? *bias : nullptr};
+  }
 };
 struct ReadyLaunch {
   LaunchRequest request;

@@ -183,12 +183,17 @@ ReadyProduct ExecutionContext::Impl::prepareProduct(size_t index,
   const LoadedProduct *product = executable->product(index);
   if (!product)
     return {};
-  auto slotOf = [&](const MatrixProduct::Matrix &matrix) {
-    return slot(std::get<BufferRef>(launch.args[matrix.argument]));
+  auto slotOf = [&](uint32_t argument) {
+    return slot(std::get<BufferRef>(launch.args[argument]));
   };
-  const VendorCall &call = *launch.vendor;
-  return {product, slotOf(call.product.lhs), slotOf(call.product.rhs),
-          slotOf(call.product.result), slot(call.workspace)};
+  const MatrixProduct &what = launch.vendor->product;
+  return {product,
+          slotOf(what.lhs.argument),
+          slotOf(what.rhs.argument),
+          slotOf(what.result.argument),
+          slot(launch.vendor->workspace),
+          what.addend ? slotOf(what.addend->argument) : nullptr,
+          what.bias ? slotOf(*what.bias) : nullptr};
 }
 
 void *ExecutionContext::Impl::prepareTable(const TableArg &table) {
@@ -288,11 +293,8 @@ void ExecutionContext::Impl::buildSteps() {
 
 Error ExecutionContext::Impl::runStep(const ReadyStep &step, Stream stream) {
   if (const auto *launch = std::get_if<ReadyLaunch>(&step.action)) {
-    const ReadyProduct &vendor = launch->vendor;
-    if (vendor.product)
-      return device.multiply({vendor.product, *vendor.lhs, *vendor.rhs,
-                              *vendor.result, *vendor.workspace},
-                             stream);
+    if (launch->vendor.product)
+      return device.multiply(launch->vendor.request(), stream);
     return device.launch(launch->request, stream);
   }
   if (const auto *fill = std::get_if<ReadyFill>(&step.action))

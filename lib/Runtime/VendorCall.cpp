@@ -25,7 +25,11 @@ std::optional<int64_t> MatrixProduct::rhsReach() const {
   return rhs.alongSum ? reach(rhs, batch, k, n) : reach(rhs, batch, n, k);
 }
 std::optional<int64_t> MatrixProduct::resultReach() const {
-  return reach(result, batch, n, m);
+  return reachAsResult(result);
+}
+std::optional<int64_t>
+MatrixProduct::reachAsResult(const Matrix &matrix) const {
+  return reach(matrix, batch, n, m);
 }
 
 void fusec::runtime::addVendorCall(Program &program, Launch &launch,

@@ -203,27 +203,37 @@ Error Verifier::checkVendor(const Launch &launch, const VendorCall &call) {
     if (size < 1 || size > INT32_MAX)
       return fail("vendor's call: expected sizes of 1 to %d, found %lld",
                   INT32_MAX, static_cast<long long>(size));
-  auto check = [&](const char *what, const MatrixProduct::Matrix &matrix,
-                   std::optional<int64_t> reach) -> Error {
-    const auto *ref =
-        matrix.argument < launch.args.size()
-            ? std::get_if<BufferRef>(&launch.args[matrix.argument])
-            : nullptr;
+  auto check = [&](const char *what, uint32_t argument, DType dtype,
+                   std::optional<int64_t> reach,
+                   bool isWritten = false) -> Error {
+    const auto *ref = argument < launch.args.size()
+                          ? std::get_if<BufferRef>(&launch.args[argument])
+                          : nullptr;
     if (!ref)
       return fail("vendor's call: %s is argument %u, which is no buffer", what,
-                  matrix.argument);
-    int64_t elements = bufferBytes(program, *ref) / byteSize(matrix.dtype);
+                  argument);
+    int64_t elements = bufferBytes(program, *ref) / byteSize(dtype);
     if (!reach || *reach > elements)
       return fail("vendor's call: %s does not fit its buffer of %lld elements",
                   what, static_cast<long long>(elements));
-    return &matrix == &product.result ? checkWritable(*ref) : Error::success();
+    return isWritten ? checkWritable(*ref) : Error::success();
   };
-  if (Error error = check("lhs", product.lhs, product.lhsReach()))
+  const auto &[lhs, rhs, result] =
+      std::tie(product.lhs, product.rhs, product.result);
+  if (Error error = check("lhs", lhs.argument, lhs.dtype, product.lhsReach()))
     return error;
-  if (Error error = check("rhs", product.rhs, product.rhsReach()))
+  if (Error error = check("rhs", rhs.argument, rhs.dtype, product.rhsReach()))
     return error;
-  if (Error error = check("result", product.result, product.resultReach()))
+  if (Error error = check("result", result.argument, result.dtype,
+                          product.resultReach(), /*isWritten=*/true))
     return error;
+  if (const auto &addend = product.addend)
+    if (Error error = check("addend", addend->argument, result.dtype,
+                            product.reachAsResult(*addend)))
+      return error;
+  if (product.bias)
+    if (Error error = check("bias", *product.bias, result.dtype, product.n))
+      return error;
   uint64_t bytes = call.algorithm.workspaceBytes;
   if (call.workspace.space == Space::Temporary &&
       uint64_t(bufferBytes(program, call.workspace)) >= bytes)

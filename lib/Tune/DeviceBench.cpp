@@ -98,7 +98,7 @@ static uint64_t bytesOf(const runtime::Program &program) {
 Expected<std::vector<std::string>> DeviceBench::load(const Candidates &task) {
   contexts.clear();
   sets.clear();
-  simple.reset();
+  others.clear();
   next = 0;
   // All kernels at once first: they are compiled in parallel, and stay loaded
   // until each candidate has its own. What fails here fails again below.
@@ -157,13 +157,13 @@ Error DeviceBench::launch(size_t candidate, Set &set) {
 Expected<std::vector<HostTensor>> DeviceBench::run(size_t candidate,
                                                    Data data) {
   const runtime::Program &program = contexts[candidate]->executable().program();
-  if (data == Data::Simple && !simple) {
+  if (data != Data::Random && !others.count(data)) {
     auto set = makeSet(program, data);
     if (!set)
       return set.takeError();
-    simple = std::move(*set);
+    others[data] = std::move(*set);
   }
-  Set &set = data == Data::Simple ? *simple : *sets.front();
+  Set &set = data == Data::Random ? *sets.front() : *others[data];
   for (auto [memory, spec] : llvm::zip(set.outputs, program.outputs))
     if (spec.bytes())
       if (Error error =

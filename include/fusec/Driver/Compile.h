@@ -17,8 +17,8 @@ namespace fusec::driver {
 class VendorChooser {
 public:
   virtual ~VendorChooser() = default;
-  /// The algorithm for a product that is the whole of a region; `problem` is
-  /// that of ScheduleQuestion. Nothing: the kernel.
+  /// The algorithm for a product that is, with its epilogue, the whole of a
+  /// region; `problem` is that of ScheduleQuestion. Nothing: the kernel.
   virtual std::optional<runtime::VendorAlgorithm>
   algorithmFor(const std::string &problem) const = 0;
 };
@@ -54,8 +54,8 @@ struct ScheduleDecision {
   /// What the kernel reads and writes: the first buffers among its launch's
   /// arguments, in order.
   std::vector<runtime::TensorSpec> inputs, outputs;
-  /// What the vendor's library could compute instead, if the region is nothing
-  /// else, and how it does.
+  /// What the vendor's library could compute instead, if the region is a product
+  /// with an epilogue of its own, and how it does.
   std::optional<runtime::MatrixProduct> product = std::nullopt;
   std::optional<runtime::VendorAlgorithm> vendor = std::nullopt;
 };

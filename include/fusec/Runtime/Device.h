@@ -130,6 +130,8 @@ struct ProductRequest {
   const LoadedProduct *product = nullptr;
   const void *lhs = nullptr, *rhs = nullptr;
   void *result = nullptr, *workspace = nullptr;
+  /// Null where the product has none.
+  const void *addend = nullptr, *bias = nullptr;
 };
 
 /// Sets bytes that stay where they are.
@@ -152,8 +154,9 @@ public:
 struct StridedLayout;
 
 /// Runs kernels. All methods are thread-safe; `launch`, `fill`, `copy` and
-/// `multiply` take no lock and allocate nothing, so that they may sit on a hot
-/// path, and on CUDA are legal while the stream is being captured.
+/// `multiply` take no lock (but for products with a bias, each its own) and
+/// allocate nothing, so that they may sit on a hot path, and on CUDA are legal
+/// while the stream is being captured.
 class Device {
 public:
   virtual ~Device();

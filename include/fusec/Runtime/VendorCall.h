@@ -1,10 +1,10 @@
 //===- VendorCall.h - a product by the GPU vendor's library -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launch whose kernel computes nothing but a product of matrices may name a
-// call of the vendor's library (cuBLASLt) that computes the same. Its kernel is
-// kept: it runs wherever the library, in the version that the call was timed
-// with, does not.
+// A launch whose kernel computes nothing but a product of matrices, with what
+// the vendor's library (cuBLASLt) has to follow it, may name a call of that
+// library that computes the same. Its kernel is kept: it runs wherever the
+// library, in the version that the call was timed with, does not.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_RUNTIME_VENDORCALL_H
 #define FUSEC_RUNTIME_VENDORCALL_H
@@ -18,9 +18,17 @@
 
 namespace fusec::runtime {
 
-/// out(b, m, n) = sum over k of lhs(b, m, k) * rhs(b, n, k), for b, m, n, k in
+/// What follows a product.
+enum class VendorActivation : uint8_t {
+  None,
+  /// max(x, 0); NaN stays NaN.
+  Relu
+};
+
+/// out(b, m, n) = activation((sum over k of lhs(b, m, k) * rhs(b, n, k)) +
+/// addend(b, m, n) + bias(n)), added in this order, for b, m, n, k in
 /// [0, batch), [0, m) and so on; all sizes are at least 1. Sums are in f32, of
-/// integers in i32.
+/// integers in i32, and are rounded once, at the end.
 struct MatrixProduct {
   /// Elements are contiguous along one of the two axes that are not b; pitches
   /// are in elements.
@@ -41,6 +49,13 @@ struct MatrixProduct {
   Matrix lhs, rhs;
   /// Contiguous along n; `alongSum` is false.
   Matrix result;
+  /// As `result`, and of its type.
+  std::optional<Matrix> addend = std::nullopt;
+  /// n elements of the result's type: a position among the arguments.
+  std::optional<uint32_t> bias = std::nullopt;
+  VendorActivation activation = VendorActivation::None;
+  /// f32: operands may be rounded to TF32.
+  bool allowTf32 = false;
   /// 8-bit floats: all products of a sum through one accumulator of the tensor
   /// cores (docs/semantics.md).
   bool fastAccumulation = false;
@@ -51,6 +66,8 @@ struct MatrixProduct {
   std::optional<int64_t> lhsReach() const;
   std::optional<int64_t> rhsReach() const;
   std::optional<int64_t> resultReach() const;
+  /// Of a matrix of the result's shape.
+  std::optional<int64_t> reachAsResult(const Matrix &matrix) const;
 
   friend bool operator==(const MatrixProduct &,
                          const MatrixProduct &) = default;

@@ -8,12 +8,15 @@
 #include "fusec/Runtime/Measure.h"
 #include "fusec/Tune/Search.h"
 
+#include <map>
+
 namespace fusec::tune {
 
 /// Runs candidates on a device. All candidates of a task read and write the
 /// same buffers: random inputs in so many sets, used in turn, that they have
-/// left the cache when they are used again, and simple inputs. Kernels of a
-/// task are compiled together, by as many threads as the device's compiler has.
+/// left the cache when they are used again, and others for judging. Kernels of
+/// a task are compiled together, by as many threads as the device's compiler
+/// has.
 class DeviceBench : public Bench {
 public:
   static llvm::Expected<std::unique_ptr<DeviceBench>>
@@ -49,8 +52,8 @@ private:
   /// Of the task: null where a candidate failed.
   std::vector<std::unique_ptr<runtime::ExecutionContext>> contexts;
   std::vector<std::unique_ptr<Set>> sets;
-  /// Made when it is first asked for.
-  std::unique_ptr<Set> simple;
+  /// Of data that is not random; made when it is first asked for.
+  std::map<Data, std::unique_ptr<Set>> others;
   size_t next = 0;
 };
 

@@ -42,8 +42,9 @@ struct Candidates {
   unsigned launches = 1;
 };
 
-/// What inputs hold: any numbers of their type, or few and simple ones.
-enum class Data : uint8_t { Random, Simple };
+/// What inputs hold: any numbers of their type; few and simple ones; or these
+/// with a NaN and infinities among the floats.
+enum class Data : uint8_t { Random, Simple, Special };
 
 /// Runs and times the candidates of one task at a time. Not thread-safe.
 class Bench {

@@ -6,11 +6,13 @@
 //
 //   D (n x m) = op(A) (n x k) * op(B) (k x m),
 //
-// where A is transposed if the rhs lies along k, and B if the lhs does not.
+// where A is transposed if the rhs lies along k, and B if the lhs does not. Its
+// epilogues add a bias to each row of that, so along n, and C is our addend.
 //===----------------------------------------------------------------------===//
 #include "CublasLt.h"
 
 #include <algorithm>
+#include <mutex>
 
 using namespace fusec;
 using namespace fusec::runtime;
@@ -64,18 +66,25 @@ struct CublasProduct : LoadedProduct {
   explicit CublasProduct(std::shared_ptr<const Library> library)
       : library(std::move(library)), operation(this->library->operationDestroy),
         a(this->library->layoutDestroy), b(this->library->layoutDestroy),
-        d(this->library->layoutDestroy) {}
+        c(this->library->layoutDestroy), d(this->library->layoutDestroy) {}
   Error describe(const MatrixProduct &product);
+  Error setBias(const void *bias) const { return set(kDescBias, bias); }
+  /// The layout of what is added. The result's own where that is the same: the
+  /// library may ask which it is where both are in one place.
+  Descriptor addend() const { return c.handle ? c.handle : d.handle; }
 
   std::shared_ptr<const Library> library;
-  Owned operation, a, b, d;
-  bool isInteger = false;
+  Owned operation, a, b, c, d;
+  bool isInteger = false, hasAddend = false, hasBias = false;
+  /// The bias is part of the operation: held from setting it to its use.
+  mutable std::mutex biasMutex;
   Algorithm algorithm = {};
   size_t workspaceBytes = 0;
 
 private:
+  Error describeEpilogue(const MatrixProduct &product);
   template <typename T>
-  Error set(int attribute, T value) {
+  Error set(int attribute, T value) const {
     return library->check(library->operationSet(operation.handle, attribute,
                                                 &value, sizeof(value)),
                           "cublasLtMatmulDescSetAttribute");
@@ -110,12 +119,34 @@ Error CublasProduct::describeMatrix(Owned &layout,
   return setLayout(kLayoutBatchOffset, int64_t(matrix.batchPitch));
 }
 
+static int computeTypeOf(const MatrixProduct &product) {
+  if (product.result.dtype == DType::I32)
+    return kCompute32I;
+  if (product.lhs.dtype != DType::F32)
+    return kCompute32F;
+  // Wide operands meet the tensor cores' narrower type only on request.
+  return product.allowTf32 ? kComputeTf32 : kCompute32FPedantic;
+}
+
+Error CublasProduct::describeEpilogue(const MatrixProduct &product) {
+  uint32_t epilogue = 0;
+  if (product.activation == VendorActivation::Relu)
+    epilogue |= kEpilogueRelu;
+  if (product.bias)
+    epilogue |= kEpilogueBias;
+  if (epilogue)
+    if (Error error = set(kDescEpilogue, epilogue))
+      return error;
+  hasBias = product.bias.has_value();
+  hasAddend = product.addend.has_value();
+  // Heuristics look at its alignment, and nothing at what is there.
+  return hasBias ? setBias(reinterpret_cast<const void *>(kBufferAlignment))
+                 : Error::success();
+}
+
 Error CublasProduct::describe(const MatrixProduct &product) {
   isInteger = product.result.dtype == DType::I32;
-  // Wide operands never meet the tensor cores' narrower types.
-  int compute = isInteger                         ? kCompute32I
-                : product.lhs.dtype == DType::F32 ? kCompute32FPedantic
-                                                  : kCompute32F;
+  int compute = computeTypeOf(product);
   if (Error error =
           library->check(library->operationCreate(&operation.handle, compute,
                                                   isInteger ? kI32 : kF32),
@@ -129,6 +160,8 @@ Error CublasProduct::describe(const MatrixProduct &product) {
   if (product.fastAccumulation)
     if (Error error = set(kDescFastAccum, int8_t(1)))
       return error;
+  if (Error error = describeEpilogue(product))
+    return error;
   auto [batch, m, n, k] =
       std::array{product.batch, product.m, product.n, product.k};
   if (Error error =
@@ -137,6 +170,11 @@ Error CublasProduct::describe(const MatrixProduct &product) {
   if (Error error =
           describeMatrix(b, product.lhs, turnsB ? m : k, turnsB ? k : m, batch))
     return error;
+  if (product.addend &&
+      (product.addend->pitch != product.result.pitch ||
+       product.addend->batchPitch != product.result.batchPitch))
+    if (Error error = describeMatrix(c, *product.addend, n, m, batch))
+      return error;
   return describeMatrix(d, product.result, n, m, batch);
 }
 
@@ -215,7 +253,7 @@ CublasLt::algorithms(const MatrixProduct &product, size_t most) const {
   if (Error error = library->check(
           library->heuristic(
               handle, described.operation.handle, described.a.handle,
-              described.b.handle, described.d.handle, described.d.handle,
+              described.b.handle, described.addend(), described.d.handle,
               preference.handle, int(most), found.data(), &count),
           "cublasLtMatmulAlgoGetHeuristic"))
     return std::move(error);
@@ -267,7 +305,7 @@ CublasLt::load(const MatrixProduct &product,
   if (Error error =
           library->check(library->algorithmCheck(
                              handle, loaded->operation.handle, loaded->a.handle,
-                             loaded->b.handle, loaded->d.handle,
+                             loaded->b.handle, loaded->addend(),
                              loaded->d.handle, &loaded->algorithm, &checked),
                          "cublasLtMatmulAlgoCheck"))
     return std::move(error);
@@ -283,15 +321,22 @@ Error CublasLt::multiply(const ProductRequest &request, Stream stream) const {
   static constexpr float kOne = 1, kZero = 0;
   static constexpr int32_t kIntegerOne = 1, kIntegerZero = 0;
   const auto &product = static_cast<const CublasProduct &>(*request.product);
-  const void *alpha = &kOne, *beta = &kZero;
+  const void *alpha = &kOne, *beta = product.hasAddend ? &kOne : &kZero;
   if (product.isInteger) {
     alpha = &kIntegerOne;
-    beta = &kIntegerZero;
+    beta = product.hasAddend ? &kIntegerOne : &kIntegerZero;
+  }
+  const void *addend = product.hasAddend ? request.addend : request.result;
+  std::unique_lock<std::mutex> lock(product.biasMutex, std::defer_lock);
+  if (product.hasBias) {
+    lock.lock();
+    if (Error error = product.setBias(request.bias))
+      return error;
   }
   return library->check(
       library->matmul(handle, product.operation.handle, alpha, request.rhs,
                       product.a.handle, request.lhs, product.b.handle, beta,
-                      request.result, product.d.handle, request.result,
+                      addend, product.addend(), request.result,
                       product.d.handle, &product.algorithm, request.workspace,
                       product.workspaceBytes, stream),
       "cublasLtMatmul");

@@ -41,11 +41,15 @@ inline constexpr int kF32 = 0, kF16 = 2, kI8 = 3, kI32 = 10, kBF16 = 14,
                      kE4M3 = 28, kE5M2 = 29;
 // cublasComputeType_t. Pedantic f32 is f32 whatever the environment allows.
 inline constexpr int kCompute32F = 68, kCompute32FPedantic = 69,
-                     kCompute32I = 72;
+                     kCompute32I = 72, kComputeTf32 = 77;
 // cublasOperation_t.
 inline constexpr int32_t kPlain = 0, kTransposed = 1;
 // cublasLtMatmulDescAttributes_t.
-inline constexpr int kDescTransA = 3, kDescTransB = 4, kDescFastAccum = 25;
+inline constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7,
+                     kDescBias = 8, kDescFastAccum = 25;
+// cublasLtEpilogue_t: bits, but for the first.
+inline constexpr uint32_t kEpilogueNone = 1, kEpilogueRelu = 2,
+                          kEpilogueBias = 4;
 // cublasLtMatrixLayoutAttribute_t.
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
 // cublasLtMatmulPreferenceAttributes_t.

@@ -286,15 +286,20 @@ CudaDevice::vendorAlgorithms(const MatrixProduct &product, size_t most) {
 Error CudaDevice::runOnce(const MatrixProduct &product,
                           const VendorAlgorithm &algorithm,
                           const LoadedProduct &loaded) {
-  void *memory[4] = {};
+  void *memory[6] = {};
   llvm::scope_exit giveBack([&] {
     for (void *one : memory)
       free(one);
   });
-  int64_t bytes[4] = {
+  int64_t width = byteSize(product.result.dtype);
+  int64_t bytes[6] = {
       product.lhsReach().value_or(0) * byteSize(product.lhs.dtype),
       product.rhsReach().value_or(0) * byteSize(product.rhs.dtype),
-      product.resultReach().value_or(0) * byteSize(product.result.dtype),
+      product.addend
+          ? product.reachAsResult(*product.addend).value_or(0) * width
+          : 0,
+      product.bias ? product.n * width : 0,
+      product.resultReach().value_or(0) * width,
       int64_t(algorithm.workspaceBytes)};
   for (auto [to, size] : llvm::zip(memory, bytes)) {
     Expected<void *> place = allocate(size);
@@ -306,13 +311,15 @@ Error CudaDevice::runOnce(const MatrixProduct &product,
   if (!stream)
     return stream.takeError();
   // The library reads its operands.
-  for (int i : {0, 1})
-    if (Error error = fill(memory[i], 0, bytes[i], *stream)) {
+  for (int i : {0, 1, 2, 3})
+    if (Error error = bytes[i] ? fill(memory[i], 0, bytes[i], *stream)
+                               : Error::success()) {
       destroyStream(*stream);
       return error;
     }
+  auto [lhs, rhs, addend, bias, result, workspace] = memory;
   Error error =
-      multiply({&loaded, memory[0], memory[1], memory[2], memory[3]}, *stream);
+      multiply({&loaded, lhs, rhs, result, workspace, addend, bias}, *stream);
   if (!error)
     error = synchronize(*stream);
   destroyStream(*stream);

@@ -25,11 +25,18 @@ static_assert(kI8 == CUDA_R_8I && kI32 == CUDA_R_32I);
 static_assert(kE4M3 == CUDA_R_8F_E4M3 && kE5M2 == CUDA_R_8F_E5M2);
 static_assert(kCompute32F == CUBLAS_COMPUTE_32F &&
               kCompute32FPedantic == CUBLAS_COMPUTE_32F_PEDANTIC &&
-              kCompute32I == CUBLAS_COMPUTE_32I);
+              kCompute32I == CUBLAS_COMPUTE_32I &&
+              kComputeTf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
 static_assert(kPlain == CUBLAS_OP_N && kTransposed == CUBLAS_OP_T);
 static_assert(kDescTransA == CUBLASLT_MATMUL_DESC_TRANSA &&
               kDescTransB == CUBLASLT_MATMUL_DESC_TRANSB &&
+              kDescEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
+              kDescBias == CUBLASLT_MATMUL_DESC_BIAS_POINTER &&
               kDescFastAccum == CUBLASLT_MATMUL_DESC_FAST_ACCUM);
+static_assert(kEpilogueNone == CUBLASLT_EPILOGUE_DEFAULT &&
+              kEpilogueRelu == CUBLASLT_EPILOGUE_RELU &&
+              kEpilogueBias == CUBLASLT_EPILOGUE_BIAS &&
+              (kEpilogueRelu | kEpilogueBias) == CUBLASLT_EPILOGUE_RELU_BIAS);
 static_assert(kLayoutBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
               kLayoutBatchOffset ==
                   CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);

@@ -217,6 +217,58 @@ TEST_F(CublasLtTest, SumsOfIntegersAreIntegers) {
   EXPECT_EQ(library.products.back().fastAccum, 1);
 }
 
+TEST_F(CublasLtTest, EpiloguesFollowTheSum) {
+  VendorAlgorithm algorithm =
+      llvm::cantFail(device->vendorAlgorithms(product(), 1)).front();
+  Numbers lhs(device, 64), rhs(device, 64), addend(device, 64),
+      bias(device, 16), out(device, 64);
+  std::reverse(bias.data(), bias.data() + 16);
+  for (int which = 0; which < 16; ++which) {
+    MatrixProduct product = this->product();
+    if (which & 1)
+      product.bias = 3;
+    if (which & 2)
+      product.activation = VendorActivation::Relu;
+    if (which & 4) {
+      product.addend = product.result;
+      product.addend->argument = 4;
+      product.addend->pitch = which & 8 ? 6 : product.result.pitch;
+    }
+    auto loaded = llvm::cantFail(device->loadProduct(product, algorithm));
+    // In place, too, where both lie alike.
+    float *to = (which & 12) == 4 ? addend.data() : out.data();
+    std::vector<float> added(addend.data(), addend.data() + 64);
+    ASSERT_EQ(
+        text(device->multiply({loaded.get(), lhs.data(), rhs.data(), to,
+                               nullptr, which & 4 ? addend.data() : nullptr,
+                               which & 1 ? bias.data() : nullptr},
+                              nullptr)),
+        "");
+    for (int64_t m = 0; m < product.m; ++m)
+      for (int64_t n = 0; n < product.n; ++n) {
+        float value = expected(product, lhs.data(), rhs.data(), 0, m, n);
+        if (which & 4)
+          value += added[m * product.addend->pitch + n];
+        if (which & 1)
+          value += bias.data()[n];
+        if (which & 2)
+          value = std::max(value, 0.f);
+        EXPECT_EQ(to[m * product.result.pitch + n], value) << which;
+      }
+  }
+}
+
+TEST_F(CublasLtTest, Tf32IsOnRequest) {
+  MatrixProduct product = this->product();
+  VendorAlgorithm algorithm =
+      llvm::cantFail(device->vendorAlgorithms(product, 1)).front();
+  llvm::cantFail(device->loadProduct(product, algorithm));
+  EXPECT_EQ(library.products.back().computeType, 69);
+  product.allowTf32 = true;
+  llvm::cantFail(device->loadProduct(product, algorithm));
+  EXPECT_EQ(library.products.back().computeType, 77);
+}
+
 // One call on the caller's stream, in the context's workspace, and legal while
 // the stream is captured: what a first run loads was loaded with the program.
 TEST_F(CublasLtTest, RunsOnTheStreamAndInCaptures) {
@@ -316,19 +368,22 @@ TEST_F(CublasLtTest, FallsBackToTheKernel) {
                        "cannot open cuBLASLt"));
 }
 
+// With a bias of its own each.
 TEST_F(CublasLtTest, ThreadsShareWhatIsLoaded) {
   MatrixProduct product = this->product();
+  product.bias = 1;
   auto loaded = llvm::cantFail(Executable::create(programOf(product), device));
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&] {
+    threads.emplace_back([&, t] {
       Numbers lhs(device, 64), rhs(device, 64), out(device, 64);
+      rhs.data()[0] = float(t);
       auto context = llvm::cantFail(ExecutionContext::create(loaded));
       for (int i = 0; i < 20; ++i)
         EXPECT_EQ(text(context->run({lhs.data(), rhs.data()}, {out.data()})),
                   "");
       EXPECT_EQ(out.data()[0],
-                expected(product, lhs.data(), rhs.data(), 0, 0, 0));
+                expected(product, lhs.data(), rhs.data(), 0, 0, 0) + t);
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -364,6 +419,14 @@ TEST_F(CublasLtTest, CallsAreVerified) {
   EXPECT_TRUE(
       contains(refused([](VendorCall &c) { c.product.result.argument = 0; }),
                "input 0 is written"));
+  EXPECT_TRUE(contains(refused([](VendorCall &c) { c.product.bias = 3; }),
+                       "bias is argument 3, which is no buffer"));
+  EXPECT_TRUE(contains(refused([](VendorCall &c) {
+                         c.product.n = 1;
+                         c.product.addend = c.product.result;
+                         c.product.addend->pitch = 1000;
+                       }),
+                       "addend does not fit its buffer of"));
   EXPECT_TRUE(
       contains(refused([](VendorCall &c) { c.algorithm.workspaceBytes = 512; }),
                "expected a temporary of 512 bytes"));

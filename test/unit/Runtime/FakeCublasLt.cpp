@@ -156,10 +156,14 @@ FAKE int cublasLtMatmulAlgoConfigGetAttribute(const uint64_t *words,
 template <typename In, typename Out, typename Sum>
 static void multiply(const Object &operation, Sum alpha, const void *a,
                      const Object &layoutA, const void *b,
-                     const Object &layoutB, void *d, const Object &layoutD) {
+                     const Object &layoutB, Sum beta, const void *c,
+                     const Object &layoutC, void *d, const Object &layoutD) {
   bool turnsA = operation.get(3), turnsB = operation.get(4);
   int64_t sum = turnsA ? layoutA.rows : layoutA.columns;
   auto *to = static_cast<Out *>(d);
+  auto *more = static_cast<const Out *>(c);
+  auto epilogue = operation.get(7, 1);
+  auto *bias = reinterpret_cast<const Out *>(operation.get(8));
   for (int64_t batch = 0, n = layoutD.get(5, 1); batch < n; ++batch) {
     auto *left = static_cast<const In *>(a) + batch * layoutA.get(6);
     auto *right = static_cast<const In *>(b) + batch * layoutB.get(6);
@@ -171,8 +175,16 @@ static void multiply(const Object &operation, Sum alpha, const void *a,
                                    : row + k * layoutA.pitch]) *
                    Sum(right[turnsB ? column + k * layoutB.pitch
                                     : k + column * layoutB.pitch]);
-        to[batch * layoutD.get(6) + row + column * layoutD.pitch] =
-            Out(alpha * total);
+        total *= alpha;
+        if (beta != 0)
+          total +=
+              Sum(more[batch * layoutC.get(6) + row + column * layoutC.pitch]) *
+              beta;
+        if (epilogue & 4)
+          total += Sum(bias[row]);
+        if (epilogue & 2)
+          total = total < 0 ? Sum(0) : total;
+        to[batch * layoutD.get(6) + row + column * layoutD.pitch] = Out(total);
       }
   }
 }
@@ -188,29 +200,29 @@ FAKE int cublasLtMatmul(void *, void *operationHandle, const void *alpha,
   const auto &of = *static_cast<Object *>(layoutA);
   const auto &by = *static_cast<Object *>(layoutB);
   const auto &to = *static_cast<Object *>(layoutD);
+  const auto &more = *static_cast<Object *>(layoutC);
   state.products.push_back({words[0], stream, workspace, workspaceBytes,
                             operation.type, int(operation.get(25))});
   if (words[0] == state.failingId)
     return 13;
-  if (c != d || layoutC != layoutD || workspaceBytes < words[2] ||
+  // In place only as it lies.
+  if ((c == d && layoutC != layoutD) || workspaceBytes < words[2] ||
       (words[2] && reinterpret_cast<uintptr_t>(workspace) % 256))
     return 7;
-  for (const void *memory : {a, b, static_cast<const void *>(d)})
+  for (const void *memory : {a, b, c, static_cast<const void *>(d)})
     if (reinterpret_cast<uintptr_t>(memory) % 16)
       return 7;
-  // Zero in either type.
-  if (*static_cast<const int *>(beta) != 0)
-    return 7;
   auto number = [](const void *at) { return *static_cast<const float *>(at); };
   if (of.type == 3)
     multiply<int8_t, int32_t, int32_t>(
-        operation, *static_cast<const int *>(alpha), a, of, b, by, d, to);
+        operation, *static_cast<const int *>(alpha), a, of, b, by,
+        *static_cast<const int *>(beta), c, more, d, to);
   else if (of.type == 2)
     multiply<_Float16, _Float16, float>(operation, number(alpha), a, of, b, by,
-                                        d, to);
+                                        number(beta), c, more, d, to);
   else
-    multiply<float, float, float>(operation, number(alpha), a, of, b, by, d,
-                                  to);
+    multiply<float, float, float>(operation, number(alpha), a, of, b, by,
+                                  number(beta), c, more, d, to);
   if (words[0] == state.wrongId)
     static_cast<char *>(d)[0] ^= 1;
   return 0;

@@ -12,7 +12,8 @@
 namespace fusec::tune {
 
 /// Runs kernels in the emulator and products of f16 naively; the algorithm
-/// whose first word is `wrong` is off by one element.
+/// whose first word is `wrong` is off by one element, and that of `dropsNaN`
+/// has a ReLU that makes NaN 0.
 class VendorDevice : public runtime::Device {
 public:
   struct Product : runtime::LoadedProduct {
@@ -69,6 +70,15 @@ public:
           for (int64_t k = 0; k < p.k; ++k)
             sum +=
                 float(lhs[at(p.lhs, b, m, k)]) * float(rhs[at(p.rhs, b, n, k)]);
+          if (p.addend)
+            sum += float(static_cast<const _Float16 *>(
+                request.addend)[b * p.addend->batchPitch + m * p.addend->pitch +
+                                n]);
+          if (p.bias)
+            sum += float(static_cast<const _Float16 *>(request.bias)[n]);
+          if (p.activation == runtime::VendorActivation::Relu &&
+              (loaded.id == dropsNaN ? !(sum > 0) : sum < 0))
+            sum = 0;
           out[b * p.result.batchPitch + m * p.result.pitch + n] = _Float16(sum);
         }
     if (loaded.id == wrong)
@@ -114,7 +124,7 @@ public:
   }
 
   std::shared_ptr<runtime::Device> emulator;
-  uint64_t version = 130100, count = 8, wrong = 0;
+  uint64_t version = 130100, count = 8, wrong = 0, dropsNaN = 0;
   std::string problem;
   std::vector<runtime::MatrixProduct> asked;
   unsigned products = 0;

@@ -23,6 +23,17 @@ constexpr char kPlain[] = R"(
     return %y : tensor<33x48xf16>
   })";
 
+/// The residual, a bias and ReLU behind the product.
+constexpr char kEpilogue[] = R"(
+  func.func @f(%x: tensor<33x40xf16>, %w: tensor<40x48xf16>, %r: tensor<33x48xf16>, %b: tensor<48xf16>) -> tensor<33x48xf16> {
+    %y = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<33x40xf16>, tensor<40x48xf16> -> tensor<33x48xf16>
+    %s = graph.add %y, %r : tensor<33x48xf16>
+    %bias = graph.broadcast %b [1] : tensor<48xf16> -> tensor<33x48xf16>
+    %t = graph.add %s, %bias : tensor<33x48xf16>
+    %z = graph.relu %t : tensor<33x48xf16>
+    return %z : tensor<33x48xf16>
+  })";
+
 /// Real runs; kernels take 10 and more, vendors `vendorTime` and more.
 struct ScriptedBench final : DeviceBench {
   explicit ScriptedBench(std::shared_ptr<runtime::Device> device)
@@ -74,11 +85,12 @@ protected:
     return llvm::cantFail(driver::compile(*module, options));
   }
   TuneReport tuneWith(double vendorTime, bool useVendor = true,
-                      const driver::CompileOptions &options = {}) {
+                      const driver::CompileOptions &options = {},
+                      llvm::StringRef text = kPlain) {
     ScriptedBench bench(device);
     bench.vendorTime = vendorTime;
     RecordChooser chooser(nullptr, machine);
-    auto module = parseSourceString<ModuleOp>(kPlain, &context);
+    auto module = parseSourceString<ModuleOp>(text, &context);
     TuneOptions search;
     search.vendor = useVendor;
     return llvm::cantFail(tune::tune(*module, options, bench, chooser, machine,
@@ -187,6 +199,25 @@ TEST_F(VendorTest, WrongResultsAndMissingLibrariesAreSaid) {
   EXPECT_NE(toText(report).find(
                 "the vendor's library did not compete: cannot open it"),
             std::string::npos);
+}
+
+// On data on which sums are exact its results are the kernels', bit for bit,
+// and NaN goes through as they have it.
+TEST_F(VendorTest, EpiloguesCompete) {
+  device->dropsNaN = 1;
+  TuneReport report = tuneWith(0, true, {}, kEpilogue);
+  ASSERT_EQ(report.kernels.size(), 1u);
+  const SearchResult &result = report.kernels[0].result;
+  size_t first = result.candidates.size() - 8;
+  EXPECT_NE(result.candidates[first].dropped.find("expected nan, found 0"),
+            std::string::npos)
+      << toText(report);
+  EXPECT_EQ(result.winner, first + 1) << toText(report);
+  driver::Compilation with = compile(kEpilogue, chooserOf());
+  const auto &launch = std::get<runtime::Launch>(with.program.steps[0]);
+  ASSERT_TRUE(launch.vendor);
+  EXPECT_EQ(launch.vendor->product.addend->argument, 2u);
+  EXPECT_EQ(launch.vendor->product.bias, 3u);
 }
 
 TEST_F(VendorTest, IsNotForExactNorInvariantNorOtherSizes) {

@@ -1,4 +1,4 @@
-//===- PlainProduct.cpp - regions that are one product --------------------===//
+//===- VendorProduct.cpp - regions that are one product -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //  1. The addresses of both operands and of the result as functions of the
@@ -6,9 +6,11 @@
 //  2. Loops are k (reduced), m or n (of one operand) or batches (of both).
 //  3. Loops of one kind become one loop where memory allows; where that of rows
 //     or columns does not, its outermost ones become batches.
-//  4. n is what the result is contiguous along.
+//  4. n is what the result is contiguous along; what is added is a matrix like
+//     the result, or a number for each n.
 //===----------------------------------------------------------------------===//
-#include "PlainProduct.h"
+#include "VendorProduct.h"
+#include "ProductEpilogue.h"
 #include "fusec/Analysis/IndexingMaps.h"
 #include "fusec/Dialect/Graph/IR/Float8Products.h"
 
@@ -20,102 +22,14 @@ using namespace fusec::driver;
 using runtime::MatrixProduct;
 
 namespace {
-/// A buffer and how far apart its elements are along each loop.
-struct Access {
-  uint32_t argument = 0;
-  DType dtype = DType::F32;
-  SmallVector<int64_t> strides;
-};
-
 /// Several loops as one.
 struct Axis {
   int64_t size = 1;
-  /// Of lhs, rhs, result; 0 where the size is 1.
-  std::array<int64_t, 3> strides = {};
+  /// Of lhs, rhs, result and addends; 0 where the size is 1.
+  std::array<int64_t, 5> strides = {};
 };
-enum Tensor { Lhs, Rhs, Result };
+enum Tensor { Lhs, Rhs, Result, FirstAddend };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Addresses
-//===----------------------------------------------------------------------===//
-
-/// Adds `expr` times `factor` to `strides`; false unless it is a sum of
-/// multiples of loops. A constant counts for nothing: it must be 0.
-static bool addLinear(AffineExpr expr, int64_t factor,
-                      MutableArrayRef<int64_t> strides, int64_t &constant) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    strides[dim.getPosition()] += factor;
-    return true;
-  }
-  if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
-    constant += factor * number.getValue();
-    return true;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return false;
-  if (expr.getKind() == AffineExprKind::Add)
-    return addLinear(binary.getLHS(), factor, strides, constant) &&
-           addLinear(binary.getRHS(), factor, strides, constant);
-  auto by = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  return expr.getKind() == AffineExprKind::Mul && by &&
-         addLinear(binary.getLHS(), factor * by.getValue(), strides, constant);
-}
-
-/// Strides of the buffer of `type` that `map` indexes; nothing if offsets do
-/// not start at 0 or are not linear.
-static std::optional<SmallVector<int64_t>>
-stridesOf(AffineMap map, RankedTensorType type, ArrayRef<int64_t> sizes) {
-  AffineExpr linear = getAffineConstantExpr(0, map.getContext());
-  for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape()))
-    linear = linear * size + expr;
-  SmallVector<int64_t> strides(sizes.size(), 0);
-  int64_t constant = 0;
-  if (!addLinear(analysis::simplifyIndex(linear, sizes), 1, strides,
-                 constant) ||
-      constant != 0 || llvm::any_of(strides, [](int64_t s) { return s < 0; }))
-    return std::nullopt;
-  for (auto [stride, size] : llvm::zip(strides, sizes))
-    if (size == 1)
-      stride = 0;
-  return strides;
-}
-
-static std::optional<Access> accessOf(uint32_t argument, AffineMap map,
-                                      Value value, ArrayRef<int64_t> sizes) {
-  auto type = cast<RankedTensorType>(value.getType());
-  std::optional<DType> dtype = graph::toDType(type.getElementType());
-  auto strides = stridesOf(map, type, sizes);
-  if (!dtype || !strides)
-    return std::nullopt;
-  return Access{argument, *dtype, std::move(*strides)};
-}
-
-/// The only access of an op that moves elements of its one operand; null for
-/// other ops, and where an element may come from nowhere.
-static AffineMap movementOf(analysis::FactTable &facts, Operation *op) {
-  const analysis::OpFacts *fact = facts.get(op);
-  if (!fact || fact->role != graph::FusionRole::movement ||
-      op->getNumOperands() != 1 || fact->space.operands.size() != 1)
-    return {};
-  const graph::OperandAccess &access = fact->space.operands.front();
-  return access.isMasked || access.isIndirect ? AffineMap() : access.map;
-}
-
-/// Follows what `value` is made of, read at `at`, to an input.
-static std::optional<Access> operandAccess(analysis::FactTable &facts,
-                                           Value value, AffineMap at,
-                                           ArrayRef<int64_t> sizes) {
-  while (Operation *op = value.getDefiningOp()) {
-    AffineMap map = movementOf(facts, op);
-    if (!map)
-      return std::nullopt;
-    at = analysis::composeIndex(map, at, sizes);
-    value = op->getOperand(0);
-  }
-  return accessOf(cast<BlockArgument>(value).getArgNumber(), at, value, sizes);
-}
 
 //===----------------------------------------------------------------------===//
 // Loops
@@ -124,7 +38,7 @@ static std::optional<Access> operandAccess(analysis::FactTable &facts,
 /// `loops`, outermost first, as one loop of all tensors that have them.
 static std::optional<Axis> joined(ArrayRef<unsigned> loops,
                                   ArrayRef<int64_t> sizes,
-                                  ArrayRef<Access> tensors) {
+                                  ArrayRef<LinearAccess> tensors) {
   Axis axis;
   if (loops.empty())
     return axis;
@@ -142,7 +56,7 @@ static std::optional<Axis> joined(ArrayRef<unsigned> loops,
 /// The same, after the outermost ones that do not join have become batches.
 static Axis joinInner(SmallVectorImpl<unsigned> &loops,
                       SmallVectorImpl<unsigned> &batch, ArrayRef<int64_t> sizes,
-                      ArrayRef<Access> tensors) {
+                      ArrayRef<LinearAccess> tensors) {
   std::optional<Axis> axis;
   while (!(axis = joined(loops, sizes, tensors))) {
     batch.push_back(loops.front());
@@ -153,7 +67,7 @@ static Axis joinInner(SmallVectorImpl<unsigned> &loops,
 
 /// Widest first, equal ones in the order of loops.
 static void sortByStride(SmallVectorImpl<unsigned> &loops,
-                         const Access &tensor) {
+                         const LinearAccess &tensor) {
   llvm::sort(loops, [&](unsigned a, unsigned b) {
     return std::pair(tensor.strides[b], a) < std::pair(tensor.strides[a], b);
   });
@@ -165,7 +79,7 @@ static void sortByStride(SmallVectorImpl<unsigned> &loops,
 
 /// The matrix of an operand with `outer` beside k.
 static std::optional<MatrixProduct::Matrix>
-operandMatrix(const Access &access, Tensor which, const Axis &outer,
+operandMatrix(const LinearAccess &access, Tensor which, const Axis &outer,
               const Axis &k, const Axis &batch) {
   int64_t along = k.strides[which], across = outer.strides[which];
   MatrixProduct::Matrix matrix{access.argument, access.dtype, true, across,
@@ -183,6 +97,32 @@ operandMatrix(const Access &access, Tensor which, const Axis &outer,
   return matrix.pitch >= outer.size ? std::optional(matrix) : std::nullopt;
 }
 
+/// Puts what is added, in order, into its place: a matrix first, then a number
+/// for each column. False if it is something else.
+static bool placeAddends(MatrixProduct &product, ArrayRef<LinearAccess> addends,
+                         const Axis &rows, const Axis &columns,
+                         const Axis &batches) {
+  for (auto [i, addend] : llvm::enumerate(addends)) {
+    unsigned which = FirstAddend + i;
+    int64_t across = rows.strides[which], between = batches.strides[which];
+    if (addend.dtype != product.result.dtype || product.bias ||
+        (columns.size != 1 && columns.strides[which] != 1))
+      return false;
+    bool isLast = i + 1 == addends.size();
+    if (across == 0 && between == 0 && isLast) {
+      product.bias = addend.argument;
+      continue;
+    }
+    MatrixProduct::Matrix matrix{addend.argument, addend.dtype, false,
+                                 rows.size == 1 ? columns.size : across,
+                                 between};
+    if (product.addend || matrix.pitch < columns.size)
+      return false;
+    product.addend = matrix;
+  }
+  return true;
+}
+
 /// Types of products that the library may have, with sums as here.
 static bool hasTypes(const MatrixProduct &product) {
   DType lhs = product.lhs.dtype, rhs = product.rhs.dtype,
@@ -194,7 +134,7 @@ static bool hasTypes(const MatrixProduct &product) {
     return rhs == DType::I8 && result == DType::I32;
   bool isHalf = result == DType::F16 || result == DType::BF16;
   if (isFloat8(lhs))
-    return isFloat8(rhs) && (isHalf || result == DType::F32);
+    return isFloat8(rhs) && (isHalf || (result == DType::F32 && !product.bias));
   if (lhs == DType::F32)
     return rhs == DType::F32 && result == DType::F32;
   return (lhs == DType::F16 || lhs == DType::BF16) && rhs == lhs &&
@@ -202,7 +142,7 @@ static bool hasTypes(const MatrixProduct &product) {
 }
 
 static std::optional<MatrixProduct>
-productOf(ArrayRef<Access> tensors, const analysis::RegionForm &form) {
+productOf(ArrayRef<LinearAccess> tensors, const analysis::RegionForm &form) {
   SmallVector<int64_t> sizes = form.spine();
   SmallVector<unsigned> batch, m, n, k;
   for (auto [loop, size] : llvm::enumerate(sizes)) {
@@ -253,44 +193,52 @@ productOf(ArrayRef<Access> tensors, const analysis::RegionForm &form) {
   product.result = {tensors[Result].argument, tensors[Result].dtype, false,
                     rows.size == 1 ? columns.size : rows.strides[Result],
                     batches->strides[Result]};
-  if (product.result.pitch < product.n || !hasTypes(product))
+  if (product.result.pitch < product.n ||
+      !placeAddends(product, tensors.drop_front(FirstAddend), rows, columns,
+                    *batches) ||
+      !hasTypes(product))
     return std::nullopt;
   return product;
 }
 
 std::optional<MatrixProduct>
-driver::plainProduct(graph::FusionOp fusion, const analysis::RegionForm &form) {
+driver::vendorProduct(graph::FusionOp fusion,
+                      const analysis::RegionForm &form) {
   auto hero = dyn_cast_or_null<graph::ContractOp>(form.hero());
   if (!hero || form.outputs.size() != 1 || !form.statistics.empty() ||
       llvm::any_of(form.spine(), ShapedType::isDynamic))
     return std::nullopt;
   analysis::FactTable facts;
-  for (Operation *op : form.ops)
-    if (op != hero && !movementOf(facts, op))
-      return std::nullopt;
   const analysis::OpFacts *fact = facts.get(hero);
   if (!fact || fact->space.operands.size() != 2)
     return std::nullopt;
   SmallVector<int64_t> sizes = form.spine();
-  SmallVector<Access> tensors;
+  SmallVector<LinearAccess> tensors;
   for (auto [operand, access] :
        llvm::zip(hero->getOperands(), fact->space.operands)) {
     AffineMap at =
         analysis::composeIndex(access.map, form.stages.front().loops, sizes);
-    std::optional<Access> found = operandAccess(facts, operand, at, sizes);
+    std::optional<LinearAccess> found =
+        operandAccess(facts, operand, at, sizes);
     if (!found)
       return std::nullopt;
     tensors.push_back(std::move(*found));
   }
   const analysis::RegionOutput &output = form.outputs.front();
-  std::optional<Access> result =
+  std::optional<LinearAccess> result =
       accessOf(fusion.getNumOperands(), output.index, output.value, sizes);
   if (!result)
     return std::nullopt;
   tensors.push_back(std::move(*result));
-  std::optional<MatrixProduct> product = productOf(tensors, form);
-  if (!product || (product->lhs.dtype == DType::F32 && hero.getAllowTf32()))
+  std::optional<ProductEpilogue> epilogue = productEpilogue(facts, form);
+  if (!epilogue)
     return std::nullopt;
+  llvm::append_range(tensors, epilogue->addends);
+  std::optional<MatrixProduct> product = productOf(tensors, form);
+  if (!product)
+    return std::nullopt;
+  product->activation = epilogue->activation;
   product->fastAccumulation = graph::hasFastAccumulation(hero);
+  product->allowTf32 = product->lhs.dtype == DType::F32 && hero.getAllowTf32();
   return product;
 }

@@ -1,7 +1,7 @@
-//===- PlainProductTest.cpp - regions that are one product ----------------===//
+//===- VendorProductTest.cpp - regions that are one product ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
-#include "PlainProduct.h"
+#include "VendorProduct.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -12,9 +12,11 @@ using runtime::MatrixProduct;
 using Matrix = MatrixProduct::Matrix;
 
 namespace {
-/// A region of %a and %b, of types `a` and `b`, that makes %y of type `y`.
+/// A region of %a and %b, of types `a` and `b`, and of %c and %d if there are
+/// `others`, that makes %y of type `y`.
 struct Region {
   std::string a, b, y, body;
+  std::vector<std::string> others = {};
 };
 
 /// A contraction by itself.
@@ -28,13 +30,24 @@ Region contraction(const std::string &a, const std::string &b,
 std::optional<MatrixProduct> productOf(const Region &region) {
   MLIRContext context;
   context.loadDialect<func::FuncDialect, graph::GraphDialect>();
-  std::string a = "tensor<" + region.a + ">", b = "tensor<" + region.b + ">",
-              y = "tensor<" + region.y + ">";
+  auto tensor = [](const std::string &type) { return "tensor<" + type + ">"; };
+  std::string y = tensor(region.y), parameters, operands, types;
+  int count = 0;
+  auto add = [&](const std::string &name, const std::string &type) {
+    std::string outer = "%p" + std::to_string(count),
+                comma = count++ ? ", " : "";
+    parameters += comma + outer + ": " + tensor(type);
+    operands += comma + name + " = " + outer;
+    types += comma + tensor(type);
+  };
+  add("%a", region.a);
+  add("%b", region.b);
+  for (auto [i, type] : llvm::enumerate(region.others))
+    add(i ? "%d" : "%c", type);
   auto module = parseSourceString<ModuleOp>(
-      "func.func @f(%x: " + a + ", %w: " + b + ") -> " + y +
-          " { %r = graph.fusion(%a = %x, %b = %w) : (" + a + ", " + b +
-          ") -> " + y + " { " + region.body + " graph.yield %y : " + y +
-          " } return %r : " + y + " }",
+      "func.func @f(" + parameters + ") -> " + y + " { %r = graph.fusion(" +
+          operands + ") : (" + types + ") -> " + y + " { " + region.body +
+          " graph.yield %y : " + y + " } return %r : " + y + " }",
       &context);
   EXPECT_TRUE(module) << region.body;
   std::optional<MatrixProduct> result;
@@ -42,13 +55,13 @@ std::optional<MatrixProduct> productOf(const Region &region) {
     analysis::FactTable facts;
     analysis::RegionVerdict form = analysis::analyzeFusion(facts, fusion);
     EXPECT_TRUE(bool(form));
-    result = driver::plainProduct(fusion, *form);
+    result = driver::vendorProduct(fusion, *form);
   });
   return result;
 }
 } // namespace
 
-TEST(PlainProduct, MatricesAreTakenAsTheyLie) {
+TEST(VendorProduct, MatricesAreTakenAsTheyLie) {
   EXPECT_EQ(productOf(contraction("33x40xf16", "40x48xf16", "33x48xf16",
                                   "batch [] x [] contract [1] x [0]")),
             (MatrixProduct{1, 33, 48, 40, Matrix{0, DType::F16, true, 40, 0},
@@ -73,7 +86,7 @@ TEST(PlainProduct, MatricesAreTakenAsTheyLie) {
                            Matrix{2, DType::F16, false, 33, 0}}));
 }
 
-TEST(PlainProduct, AxesOfOneKindBecomeOne) {
+TEST(VendorProduct, AxesOfOneKindBecomeOne) {
   EXPECT_EQ(productOf(contraction("3x33x4x10xf16", "4x10x48xf16", "3x33x48xf16",
                                   "batch [] x [] contract [2, 3] x [0, 1]")),
             (MatrixProduct{1, 99, 48, 40, Matrix{0, DType::F16, true, 40, 0},
@@ -85,7 +98,7 @@ TEST(PlainProduct, AxesOfOneKindBecomeOne) {
                             "batch [] x [] contract [1, 2] x [1, 0]")));
 }
 
-TEST(PlainProduct, BatchesHaveOnePitch) {
+TEST(VendorProduct, BatchesHaveOnePitch) {
   EXPECT_EQ(
       productOf(contraction("3x33x40xf16", "3x40x48xf16", "3x33x48xf16",
                             "batch [0] x [0] contract [2] x [1]")),
@@ -122,7 +135,7 @@ TEST(PlainProduct, BatchesHaveOnePitch) {
        "tensor<2x4x32x32xf16>"}));
 }
 
-TEST(PlainProduct, AxesOfOneElementAreOfAnyKind) {
+TEST(VendorProduct, AxesOfOneElementAreOfAnyKind) {
   std::string dims = "batch [] x [] contract [1] x [0]";
   auto row = productOf(contraction("1x64xf16", "64x32xf16", "1x32xf16", dims));
   ASSERT_TRUE(row);
@@ -145,7 +158,7 @@ TEST(PlainProduct, AxesOfOneElementAreOfAnyKind) {
       productOf(contraction("0x64xf16", "64x32xf16", "0x32xf16", dims)));
 }
 
-TEST(PlainProduct, TypesAreThoseOfSumsAsHere) {
+TEST(VendorProduct, TypesAreThoseOfSumsAsHere) {
   std::string dims = "batch [] x [] contract [1] x [1]";
   auto has = [&](const std::string &a, const std::string &b,
                  const std::string &y, const std::string &more = "") {
@@ -163,11 +176,11 @@ TEST(PlainProduct, TypesAreThoseOfSumsAsHere) {
   EXPECT_FALSE(has("i8", "i8", "i64"));
   EXPECT_FALSE(has("f16", "bf16", "f32"));
   EXPECT_FALSE(has("f64", "f64", "f64"));
-  // Nobody says how its operands are rounded.
-  EXPECT_FALSE(has("f32", "f32", "f32", " {allowTf32 = true}"));
+  EXPECT_FALSE(has("f32", "f32", "f32")->allowTf32);
+  EXPECT_TRUE(has("f32", "f32", "f32", " {allowTf32 = true}")->allowTf32);
 }
 
-TEST(PlainProduct, WhatComputesMoreIsNone) {
+TEST(VendorProduct, WhatComputesMoreIsNone) {
   std::string types = " : tensor<33x40xf16>, tensor<40x48xf16> -> "
                       "tensor<33x48xf16> ",
               product = " batch [] x [] contract [1] x [0]" + types;
@@ -184,4 +197,139 @@ TEST(PlainProduct, WhatComputesMoreIsNone) {
                           "tensor<34x40xf16> -> tensor<33x40xf16> "
                           "%y = graph.contract %p, %b" +
                               product}));
+}
+
+namespace {
+/// 33 x 48 results of `element`, and %z, their product of `sum`.
+struct Epilogue {
+  std::string element = "f16", sum = "f16", size = "33x48";
+
+  std::string of(const std::string &type, const std::string &shape) const {
+    return "tensor<" + shape + "x" + type + ">";
+  }
+  std::string spread(const std::string &name, const std::string &from,
+                     const std::string &shape, const std::string &dims) const {
+    return name + " = graph.broadcast " + from + " [" + dims +
+           "] : " + of(sum, shape) + " -> " + of(sum, size) + " ";
+  }
+  std::string op(const std::string &text) const {
+    return text + " : " + of(sum, size) + " ";
+  }
+  std::string zero(const std::string &number = "0.0") const {
+    return "%zero = graph.constant dense<" + number + "> : " + of(sum, size) +
+           " ";
+  }
+  std::optional<MatrixProduct>
+  product(const std::string &body,
+          const std::vector<std::string> &others) const {
+    return productOf(
+        {"33x40xf16", "40x48xf16", size + "x" + element,
+         "%z = graph.contract %a, %b batch [] x [] contract [1] x [0] : "
+         "tensor<33x40xf16>, tensor<40x48xf16> -> " +
+             of(sum, size) + " " + body,
+         others});
+  }
+};
+} // namespace
+
+TEST(VendorProduct, BiasAddendAndReluAreItsEpilogue) {
+  Epilogue e;
+  std::string bias = e.spread("%bias", "%c", "48", "1");
+  auto biased = e.product(bias + e.op("%y = graph.add %bias, %z"), {"48xf16"});
+  ASSERT_TRUE(biased);
+  EXPECT_EQ(biased->bias, 2u);
+  EXPECT_EQ(biased->result.argument, 3u);
+  EXPECT_FALSE(biased->addend);
+  EXPECT_EQ(biased->activation, runtime::VendorActivation::None);
+
+  auto relu = e.product(bias + e.op("%s = graph.add %z, %bias") + e.zero() +
+                            e.op("%y = graph.max %s, %zero"),
+                        {"48xf16"});
+  ASSERT_TRUE(relu);
+  EXPECT_EQ(relu->bias, 2u);
+  EXPECT_EQ(relu->activation, runtime::VendorActivation::Relu);
+
+  auto added = e.product(e.op("%y = graph.add %z, %c"), {"33x48xf16"});
+  ASSERT_TRUE(added);
+  EXPECT_EQ(added->addend, (Matrix{2, DType::F16, false, 48, 0}));
+  EXPECT_FALSE(added->bias);
+
+  auto both = e.product(e.op("%s = graph.add %z, %c") +
+                            e.spread("%bias", "%d", "48", "1") +
+                            e.op("%y = graph.add %s, %bias"),
+                        {"33x48xf16", "48xf16"});
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->addend->argument, 2u);
+  EXPECT_EQ(both->bias, 3u);
+}
+
+TEST(VendorProduct, SumsInF32AreRoundedOnce) {
+  Epilogue e{"f16", "f32"};
+  std::string wide = "%e = graph.cast %c : tensor<48xf16> -> tensor<48xf32> " +
+                     e.spread("%bias", "%e", "48", "1");
+  std::string narrow =
+      "%y = graph.cast %s : tensor<33x48xf32> -> tensor<33x48xf16>";
+  auto product =
+      e.product(wide + e.op("%s = graph.add %z, %bias") + narrow, {"48xf16"});
+  ASSERT_TRUE(product);
+  EXPECT_EQ(product->bias, 2u);
+  EXPECT_EQ(product->result.dtype, DType::F16);
+  // The library has biases of the result's type alone.
+  EXPECT_FALSE(e.product(e.spread("%bias", "%c", "48", "1") +
+                             e.op("%s = graph.add %z, %bias") + narrow,
+                         {"48xf32"}));
+  // A sum that is rounded before the bias.
+  Epilogue f{"f32", "f16"};
+  EXPECT_FALSE(f.product(
+      "%s = graph.cast %z : tensor<33x48xf16> -> tensor<33x48xf32> "
+      "%bias = graph.broadcast %c [1] : tensor<48xf32> -> tensor<33x48xf32> "
+      "%y = graph.add %s, %bias : tensor<33x48xf32>",
+      {"48xf32"}));
+}
+
+// A bias goes along what the result is contiguous along.
+TEST(VendorProduct, BiasesFollowTheResult) {
+  Epilogue e;
+  std::string rows =
+      e.spread("%bias", "%c", "33", "0") + e.op("%s = graph.add %z, %bias");
+  EXPECT_FALSE(e.product(e.spread("%bias", "%c", "33", "0") +
+                             e.op("%y = graph.add %z, %bias"),
+                         {"33xf16"}));
+  auto turned = productOf(
+      {"33x40xf16",
+       "40x48xf16",
+       "48x33xf16",
+       "%z = graph.contract %a, %b batch [] x [] contract [1] x [0] : "
+       "tensor<33x40xf16>, tensor<40x48xf16> -> tensor<33x48xf16> " +
+           rows +
+           "%y = graph.transpose %s [1, 0] : tensor<33x48xf16> -> "
+           "tensor<48x33xf16>",
+       {"33xf16"}});
+  ASSERT_TRUE(turned);
+  EXPECT_EQ(turned->bias, 2u);
+  EXPECT_EQ(turned->n, 33);
+}
+
+TEST(VendorProduct, OtherOrdersAndFunctionsAreNone) {
+  Epilogue e;
+  std::string bias = e.spread("%bias", "%c", "48", "1");
+  // (z + bias) + d is not (z + d) + bias.
+  EXPECT_FALSE(e.product(bias + e.op("%s = graph.add %z, %bias") +
+                             e.op("%y = graph.add %s, %d"),
+                         {"48xf16", "33x48xf16"}));
+  // The residual behind the activation, two biases, a matrix that is turned.
+  EXPECT_FALSE(e.product(e.zero() + e.op("%s = graph.max %z, %zero") +
+                             e.op("%y = graph.add %s, %c"),
+                         {"33x48xf16"}));
+  EXPECT_FALSE(e.product(bias + e.op("%s = graph.add %z, %bias") +
+                             e.spread("%more", "%d", "48", "1") +
+                             e.op("%y = graph.add %s, %more"),
+                         {"48xf16", "48xf16"}));
+  EXPECT_FALSE(e.product("%t = graph.transpose %c [1, 0] : tensor<48x33xf16> "
+                         "-> tensor<33x48xf16> " +
+                             e.op("%y = graph.add %z, %t"),
+                         {"48x33xf16"}));
+  EXPECT_FALSE(e.product(e.zero("1.0") + e.op("%y = graph.max %z, %zero"), {}));
+  EXPECT_FALSE(e.product(e.op("%y = graph.add %z, %z"), {}));
+  EXPECT_FALSE(e.product(e.op("%y = graph.sub %z, %c"), {"33x48xf16"}));
 }

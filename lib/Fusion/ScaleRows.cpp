@@ -3,14 +3,16 @@
 //
 // sum over k of (x s g) w = s * sum over k of x (g w), where s does not depend
 // on k and g on nothing else. The right side reads x as it is. What it saves is
-// storing x s g, as many bytes as x has; what g costs is another copy of w, so
-// only where both are constants and the copy is made before the program runs.
+// storing x s g, as many bytes as x has; what g costs is another copy of w.
+// Where both are constants that is made before the program runs; else w is read
+// and g w written at each run, which pays only for many more rows than columns.
 //
 // Of several factors s the first may take the sum out of f32 where the next one
 // brings it back. So only one may have any size; constants of at most 1 come
 // before it, those of at least 1 after it.
 //===----------------------------------------------------------------------===//
 #include "fusec/Fusion/ScaleRows.h"
+#include "fusec/Dialect/Graph/IR/EraseDead.h"
 #include "fusec/Dialect/Graph/IR/Magnitudes.h"
 #include "fusec/Dialect/Graph/IR/RowScales.h"
 #include "mlir/IR/Builders.h"
@@ -23,6 +25,9 @@ using graph::RowScales;
 /// Fewer rows, columns or terms are a small part of a net's time, and other
 /// loops make them.
 static constexpr int64_t kManyRows = 128, kManyColumns = 64, kLongSum = 64;
+/// Bytes that a kernel which scales a copy of w must save beside its own: its
+/// launch, at the bandwidth of an H200.
+static constexpr int64_t kCopyBytes = 8 << 20;
 /// Ops that are looked at for how x is made.
 static constexpr unsigned kMostOps = 64;
 
@@ -88,8 +93,28 @@ struct Candidate {
 
   Value operand() { return isLhs ? op.getLhs() : op.getRhs(); }
   Value other() { return isLhs ? op.getRhs() : op.getLhs(); }
+  /// The other operand is scaled before the program runs, or not at all.
+  bool isFree() {
+    return scales.terms.empty() ||
+           (isConstant(other()) &&
+            llvm::all_of(scales.terms, [](const RowScales::Factor &term) {
+              return isConstant(term.value);
+            }));
+  }
 };
 } // namespace
+
+/// Whether products with one operand are better off without its scaled copy.
+static bool pays(MutableArrayRef<Candidate> candidates) {
+  auto bytesOf = [](Value value) { return 2 * typeOf(value).getNumElements(); };
+  // Not written; read by the kernel that makes the factors, or by the one that
+  // would have scaled it.
+  int64_t saved = bytesOf(candidates.front().operand());
+  for (Candidate &candidate : candidates)
+    if (!candidate.isFree())
+      saved -= 2 * bytesOf(candidate.other()) + kCopyBytes;
+  return saved > 0;
+}
 
 /// Where the dimensions of the scaled operand are in the result; -1: summed.
 static SmallVector<int64_t> placesOf(Candidate &c) {
@@ -127,8 +152,7 @@ static std::optional<Candidate> candidateOf(graph::ContractOp op, bool isLhs) {
       !isThere(scales->raw))
     return std::nullopt;
   for (const RowScales::Factor &term : scales->terms)
-    if (term.isDivisor || !isConstant(term.value) || !isConstant(other) ||
-        term.dims.size() != 1)
+    if (term.isDivisor || term.dims.size() != 1)
       return std::nullopt;
   Candidate found{op, isLhs, std::move(*scales)};
   SmallVector<int64_t> place = placesOf(found);
@@ -180,7 +204,8 @@ static Value scaledTerms(OpBuilder &builder, Candidate &c, ScaledRows &result) {
     value = graph::MulOp::create(
         builder, c.op.getLoc(), value,
         spread(builder, c.op.getLoc(), term.value, term.dims, place, type));
-    result.constants.push_back(value.getDefiningOp());
+    if (c.isFree())
+      result.constants.push_back(value.getDefiningOp());
   }
   return value;
 }
@@ -221,18 +246,6 @@ static void rewrite(Candidate &c, ScaledRows &result) {
   ++result.count;
 }
 
-/// Erases `value`'s op and what only it reads if nobody reads it.
-static void eraseDead(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !op->use_empty())
-    return;
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (auto [i, operand] : llvm::enumerate(operands))
-    if (!llvm::is_contained(ArrayRef(operands).take_front(i), operand))
-      eraseDead(operand);
-}
-
 ScaledRows fusion::scaleRows(FunctionOpInterface function) {
   ScaledRows result;
   if (function.isExternal())
@@ -246,13 +259,14 @@ ScaledRows fusion::scaleRows(FunctionOpInterface function) {
       }
   for (auto &[operand, candidates] : byOperand) {
     // Stored for another reader, it may as well be read here.
-    if (size_t(llvm::range_size(operand.getUses())) != candidates.size())
+    if (size_t(llvm::range_size(operand.getUses())) != candidates.size() ||
+        !pays(candidates))
       continue;
     // What is multiplied may have been rewritten in the meantime.
     for (Candidate &candidate : candidates)
       if (auto again = candidateOf(candidate.op, candidate.isLhs))
         rewrite(*again, result);
-    eraseDead(operand);
+    graph::eraseDead(operand.getDefiningOp());
   }
   return result;
 }

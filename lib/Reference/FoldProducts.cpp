@@ -5,6 +5,7 @@
 // its size: it takes the place of a constant as large.
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Graph/IR/ConstantStore.h"
+#include "fusec/Dialect/Graph/IR/EraseDead.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Reference/Attributes.h"
 #include "fusec/Reference/Evaluate.h"
@@ -48,16 +49,9 @@ void reference::foldProducts(ArrayRef<Operation *> products) {
         builder, op->getLoc(),
         graph::makeResource(cast<RankedTensorType>(op->getResult(0).getType()),
                             "scaled", tensor->bytes)));
-    SmallVector<Operation *> dead = {op};
-    while (!dead.empty()) {
-      Operation *next = dead.pop_back_val();
-      SmallVector<Value> operands(next->getOperands());
-      next->erase();
-      for (Value operand : operands)
-        if (Operation *maker = operand.getDefiningOp();
-            maker && maker->use_empty() && !llvm::is_contained(dead, maker) &&
-            !llvm::is_contained(products, maker))
-          dead.push_back(maker);
-    }
+    // Others of `products` have their turn.
+    graph::eraseDead(op, [&](Operation *other) {
+      return other != op && llvm::is_contained(products, other);
+    });
   }
 }

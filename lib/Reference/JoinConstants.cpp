@@ -5,6 +5,7 @@
 // large, and no element needs to be looked at.
 //===----------------------------------------------------------------------===//
 #include "fusec/Dialect/Graph/IR/ConstantStore.h"
+#include "fusec/Dialect/Graph/IR/EraseDead.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Reference/Passes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -85,15 +86,9 @@ void reference::joinConstants(ArrayRef<Operation *> concats) {
     ElementsAttr value = concat ? join(concat) : ElementsAttr();
     if (!value)
       continue;
-    SmallVector<Value> inputs(concat.getInputs());
     OpBuilder builder(concat);
     concat.getResult().replaceAllUsesWith(
         graph::ConstantOp::create(builder, concat.getLoc(), value));
-    concat.erase();
-    llvm::SmallPtrSet<Operation *, 8> done;
-    for (Value input : inputs)
-      if (Operation *producer = input.getDefiningOp();
-          done.insert(producer).second && producer->use_empty())
-        producer->erase();
+    graph::eraseDead(concat);
   }
 }

@@ -2,6 +2,8 @@
 // RUN: fusec compile %t/norm.mlir --emit=fused -o - | FileCheck %s --check-prefix=NORM
 // RUN: fusec compile %t/norm.mlir --emit=fused --exact -o - | FileCheck %s --check-prefix=EXACT
 // RUN: fusec compile %t/weights.mlir --emit=fused -o - | FileCheck %s --check-prefix=WEIGHTS
+// RUN: fusec compile %t/copy.mlir --emit=fused -o - | FileCheck %s --check-prefix=COPY
+// RUN: fusec compile %t/pair.mlir --emit=fused -o - | FileCheck %s --check-prefix=PAIR
 // RUN: fusec compile %t/half.mlir --emit=fused -o - | FileCheck %s --check-prefix=HALF
 // RUN: fusec compile %t/softmax.mlir --emit=fused -o - | FileCheck %s --check-prefix=SOFTMAX
 // RUN: fusec compile %t/chain.mlir --emit=fused -o - | FileCheck %s --check-prefix=CHAIN
@@ -26,6 +28,19 @@
 // Weights that are inputs would be written anew at each run.
 // WEIGHTS: graph.fusion({{.*}}) : (tensor<256x512xbf16>, tensor<512xbf16>) -> tensor<256x512xbf16>
 // WEIGHTS: graph.contract {{.*}} -> tensor<256x128xbf16>
+
+// Unless that is little beside what is scaled: a copy of %w, a number a row.
+// COPY: graph.fusion({{.*}}) : (tensor<32768x1024xbf16>) -> tensor<32768xf32>
+// COPY: graph.fusion({{.*}}) : (tensor<1024xbf16>, tensor<1024x4096xbf16>) -> tensor<1024x4096xbf16>
+// COPY: graph.broadcast
+// COPY-NEXT: graph.mul
+// COPY: graph.fusion
+// COPY:   graph.contract {{.*}} -> tensor<32768x4096xf32>
+
+// Of two products that are larger together, neither.
+// PAIR: graph.fusion({{.*}}) : (tensor<32768x1024xbf16>, tensor<1024xbf16>) -> tensor<32768x1024xbf16>
+// PAIR: graph.contract
+// PAIR: graph.contract
 
 // Products of weights in f16 may leave its range.
 // HALF: graph.fusion({{.*}}) : (tensor<256x512xf16>, {{.*}}) -> tensor<256x512xf16>
@@ -73,6 +88,21 @@ func.func @f(%x: tensor<256x512xbf16>) -> tensor<256x128xbf16> {
   %n = graph.rms_norm %x, %g axis = 1 epsilon = 1.0e-5 : tensor<256x512xbf16>, tensor<512xbf16>
   %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<256x512xbf16>, tensor<512x128xbf16> -> tensor<256x128xbf16>
   return %y : tensor<256x128xbf16>
+}
+
+//--- copy.mlir
+func.func @f(%x: tensor<32768x1024xbf16>, %g: tensor<1024xbf16>, %w: tensor<1024x4096xbf16>) -> tensor<32768x4096xbf16> {
+  %n = graph.rms_norm %x, %g axis = 1 epsilon = 1.0e-5 : tensor<32768x1024xbf16>, tensor<1024xbf16>
+  %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<32768x1024xbf16>, tensor<1024x4096xbf16> -> tensor<32768x4096xbf16>
+  return %y : tensor<32768x4096xbf16>
+}
+
+//--- pair.mlir
+func.func @f(%x: tensor<32768x1024xbf16>, %g: tensor<1024xbf16>, %w: tensor<1024x8192xbf16>, %v: tensor<8192x1024xbf16>) -> (tensor<32768x8192xbf16>, tensor<32768x8192xbf16>) {
+  %n = graph.rms_norm %x, %g axis = 1 epsilon = 1.0e-5 : tensor<32768x1024xbf16>, tensor<1024xbf16>
+  %y = graph.contract %n, %w batch [] x [] contract [1] x [0] : tensor<32768x1024xbf16>, tensor<1024x8192xbf16> -> tensor<32768x8192xbf16>
+  %z = graph.contract %n, %v batch [] x [] contract [1] x [1] : tensor<32768x1024xbf16>, tensor<8192x1024xbf16> -> tensor<32768x8192xbf16>
+  return %y, %z : tensor<32768x8192xbf16>, tensor<32768x8192xbf16>
 }
 
 //--- half.mlir

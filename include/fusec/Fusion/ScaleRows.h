@@ -19,14 +19,15 @@ struct ScaledRows {
 /// Moves factors of rows behind the contractions of `function` that sum over
 /// them:
 ///
-///     %a = x * s[row] * g[k]       %v = %w * g[k]          (constants)
+///     %a = x * s[row] * g[k]       %v = %w * g[k]
 ///     %y = contract %a, %w    ->   %p = contract x, %v     (f32)
 ///                                  %y = cast(%p * s[row])
 ///
 /// so that the scaled tensor is never stored: a norm becomes a reduction that
 /// reads x once and a vector in the product's epilogue. Only where all readers
 /// of the scaled tensor are rewritten, x is there without a reduction of its
-/// own rows, and there are many rows and columns. Changes which values are
+/// own rows, there are many rows and columns, and g and w are constants or
+/// small beside x. Changes which values are
 /// rounded (docs/semantics.md), so not for mode `exact`.
 ScaledRows scaleRows(mlir::FunctionOpInterface function);
 

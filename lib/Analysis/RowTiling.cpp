@@ -82,7 +82,8 @@ public:
   Chooser(const RegionForm &form, const AccessFacts &access,
           const TargetInfo &target, const TilingOptions &options)
       : form(form), access(access), target(target), threads(options.threads),
-        rescale(options.rescale), rows(product(form.parallel)),
+        rescale(options.rescale), leaning(options.leaning),
+        rows(product(form.parallel)),
         // At least two columns, so that a row and its reduction differ in
         // shape; what a row does not have is masked.
         columns(std::max<int64_t>(product(form.reduced), 2)) {}
@@ -137,11 +138,17 @@ private:
   const TargetInfo &target;
   int64_t threads;
   bool rescale;
+  RowLeaning leaning;
   int64_t rows, columns;
   // Rows start anywhere in a vector.
   bool isShifted = false;
 };
 } // namespace
+
+/// `count` times 2^`power`, at least 1.
+static int64_t leaned(int64_t count, int power) {
+  return power < 0 ? std::max<int64_t>(1, count >> -power) : count << power;
+}
 
 /// Vectors of a thread in one chunk of a row of `count` vectors a thread: at
 /// most `most` and not fewer than half of it, so that the last chunk is full. A
@@ -173,7 +180,8 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams) {
     bool isReduced = llvm::all_of(form.outputs, [](const RegionOutput &output) {
       return output.isUniform;
     });
-    int64_t wanted = isReduced ? kWantedReduced : kWantedElements;
+    int64_t wanted =
+        leaned(isReduced ? kWantedReduced : kWantedElements, -leaning.threads);
     // A launch that is shared may have fewer threads than this region alone.
     // Nor does a row take more where whole vectors would not fit as well.
     auto padded = [&](int64_t warps) {
@@ -201,7 +209,8 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams) {
   // Short rows: several warps a block, while blocks still fill the machine.
   // Rows of several warps would wait at each other's barriers: 65.1 us with one
   // such row a block, 66.8 with four (32768 x 1024 f32).
-  while (result.columnWarps == 1 && result.rowWarps * 2 <= 8 &&
+  while (result.columnWarps == 1 &&
+         result.rowWarps * 2 <= leaned(8, leaning.rows) &&
          rows / (rowsPerWarp * result.rowWarps * 2) >=
              int64_t(target.multiprocessors))
     result.rowWarps *= 2;
@@ -226,9 +235,10 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
     result.lanes = 32 / std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
   }
   result.columnWarps =
-      threads ? threads / 32
-              : std::min<int64_t>(
-                    8, llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
+      threads
+          ? threads / 32
+          : std::min<int64_t>(leaned(8, leaning.threads),
+                              llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
   int64_t most = streams ? result.vector : kMaxElements;
   result.repeats =
       std::min(llvm::divideCeil(columns, uint64_t(result.columnWarps)),
@@ -268,8 +278,10 @@ void Chooser::addSplits(RowTiling &tiling) {
   int64_t rowBlocks = tiling.blocks(rows);
   // A block more than fit would make a second wave.
   int64_t resident = std::min(kSplitBlocks, kMaxThreads / tiling.threads());
-  int64_t wanted = std::max<int64_t>(
-      1, resident * int64_t(target.multiprocessors) / rowBlocks);
+  int64_t wanted =
+      leaned(std::max<int64_t>(1, resident * int64_t(target.multiprocessors) /
+                                      rowBlocks),
+             leaning.blocks);
   int64_t chunk = tiling.columns() * tiling.unroll;
   int64_t chunkBytes = tiling.rows() * chunk * access.elementBytes;
   int64_t chunks = llvm::divideCeil(columns, uint64_t(chunk));
@@ -361,7 +373,7 @@ RowTiling Chooser::run() {
             runRows(form, access, alongRow(1, /*streams=*/false), target))
       return *run;
   if (!isOdd || threads || !rows)
-    return choose(vector, across);
+    return choose(leaned(vector, -leaning.vector), across);
   int64_t all = std::exchange(columns, columns / widest * widest);
   isShifted = true;
   RowTiling result = choose(widest, across);

@@ -284,6 +284,14 @@ bool MarchAnalysis::chooseColumns() {
 /// The height with the fewest rows that a multiprocessor walks one after the
 /// other, those that fill the registers included; half a wave is lost at the
 /// end.
+/// The height of strips of about `wanted` of `rows` rows: equal ones instead of
+/// a small last one.
+static int64_t heightFor(int64_t wanted, int64_t rows, const MarchForm &march) {
+  int64_t share = llvm::divideCeil(rows, llvm::divideCeil(rows, wanted));
+  return int64_t(llvm::alignTo(uint64_t(share + march.warmUp), march.unroll)) -
+         march.warmUp;
+}
+
 void MarchAnalysis::chooseHeight() {
   int64_t others = 1, rows = form.parallel[march.row];
   for (auto [dim, size] : llvm::enumerate(form.parallel))
@@ -298,11 +306,7 @@ void MarchAnalysis::chooseHeight() {
   double resident = double(kMultiprocessors * (kLaneRegisters / each / 4 * 4));
   double best = 0;
   for (int64_t wanted : kHeights) {
-    // Equal strips instead of a small last one.
-    int64_t share = llvm::divideCeil(rows, llvm::divideCeil(rows, wanted));
-    int64_t height =
-        int64_t(llvm::alignTo(uint64_t(share + march.warmUp), march.unroll)) -
-        march.warmUp;
+    int64_t height = heightFor(wanted, rows, march);
     double warps = double(others * strips * llvm::divideCeil(rows, height));
     double walked =
         double(height + march.warmUp) * std::max(1.0, warps / resident + 0.5);
@@ -365,6 +369,17 @@ std::optional<MarchForm> analysis::analyzeMarch(const RegionForm &form) {
   if (auto march = MarchAnalysis(form).run(/*channelsLast=*/false))
     return march;
   return MarchAnalysis(form).run(/*channelsLast=*/true);
+}
+
+SmallVector<int64_t> analysis::marchHeights(const RegionForm &form,
+                                            const MarchForm &march) {
+  SmallVector<int64_t> result = {march.height};
+  for (int64_t wanted : kHeights) {
+    int64_t height = heightFor(wanted, form.parallel[march.row], march);
+    if (!llvm::is_contained(result, height))
+      result.push_back(height);
+  }
+  return result;
 }
 
 MarchForm analysis::withWidths(MarchForm march, const MarchForm &pattern) {

@@ -4,6 +4,7 @@
 #include "Compare.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Reference/Attributes.h"
+#include "fusec/Support/Closeness.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -123,25 +124,14 @@ Difference fusec::tool::compare(const HostTensor &expected,
 // Tolerances
 //===----------------------------------------------------------------------===//
 
-// What f32 arithmetic may do to a right result; derived in docs/semantics.md.
-static constexpr double kRelative = 1e-4, kScaled = 1e-5;
-// The same for graphs in f64: as many of its units in the last place.
+// What closenessOf allows, for graphs in f64: as many units in the last place.
 static constexpr double kDoubleUnits = 0x1p-29;
 // ONNX's own, for the one of --rtol and --atol that is not given.
 static constexpr double kOnnxRelative = 1e-3, kOnnxAbsolute = 1e-7;
 
-/// Half the spacing of numbers near 1 where that is above the error of f32
-/// arithmetic. Float8 has no allowance: its numbers come from casts and
-/// quantisers, which are exact.
-static double unitRoundoff(DType dtype) {
-  return dtype == DType::F16 ? 0x1p-11 : dtype == DType::BF16 ? 0x1p-8 : 0;
-}
-
 Tolerance ToleranceOptions::of(DType dtype, const OutputFacts &facts) const {
-  Tolerance result = {kRelative, 0, kScaled};
-  double unit = unitRoundoff(dtype);
-  result.relative += 2 * unit;
-  result.scaled += unit;
+  Closeness closeness = closenessOf(dtype);
+  Tolerance result = {closeness.relative, 0, closeness.scaled};
   if (facts.isDouble) {
     result.relative *= kDoubleUnits;
     result.scaled *= kDoubleUnits;

@@ -181,16 +181,40 @@ struct RowTiling {
   }
 };
 
+/// Where a choice departs from the model's, in powers of two: 1 is twice as
+/// many, -1 half.
+struct RowLeaning {
+  /// Threads of a row, and so elements of a thread.
+  int threads = 0;
+  /// Rows of a block, where they share a warp or have one each.
+  int rows = 0;
+  /// Blocks that share a row.
+  int blocks = 0;
+  /// Elements of a vector; never more than the model's.
+  int vector = 0;
+};
+
 /// How `tileRows` may choose.
 struct TilingOptions {
   /// Of a block, for a region that shares its launch (a power of two); 0: free.
   int64_t threads = 0;
   /// Sums may be rescaled: not where every op rounds to its type.
   bool rescale = true;
+  RowLeaning leaning = {};
 };
 /// Chooses the digits.
 RowTiling tileRows(const RegionForm &form, const AccessFacts &access,
                    const TargetInfo &target, const TilingOptions &options = {});
+
+/// The model's choice, and then others for a search, no two alike.
+std::vector<RowTiling> rowCandidates(const RegionForm &form,
+                                     const AccessFacts &access,
+                                     const TargetInfo &target,
+                                     const TilingOptions &options = {});
+
+/// The digits, for people and records: "threads 256, vector 8, repeats 2".
+/// Different for tilings that differ.
+std::string nameOf(const RowTiling &tiling);
 
 /// Who holds the rows of a Row region, for people; empty for other regions and
 /// for rows that stay in the registers of a block.

@@ -65,6 +65,11 @@ struct MarchForm {
 /// or if its windows are too large for registers.
 std::optional<MarchForm> analyzeMarch(const RegionForm &form);
 
+/// The heights of strips that `form` may march in, that of `march` first, no
+/// two alike. What is made is the same.
+llvm::SmallVector<int64_t> marchHeights(const RegionForm &form,
+                                        const MarchForm &march);
+
 /// `march`, which is how `form` marches, with the widths and heights of
 /// `pattern`: how the same region marches in other sizes.
 MarchForm withWidths(MarchForm march, const MarchForm &pattern);

@@ -35,7 +35,8 @@ struct ScheduleQuestion {
   /// At least one; the model's choice first.
   std::vector<ScheduleCandidate> candidates;
   /// See `analysis::isExactOnSimpleData`: there candidates of different orders
-  /// must be equal, too. Set by who sets `problem`.
+  /// must be equal, too; elsewhere they must be close. Set by who sets
+  /// `problem`.
   bool isExactOnSimpleData = false;
 };
 

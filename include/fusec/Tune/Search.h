@@ -36,7 +36,8 @@ struct Candidates {
   /// At least one; the model's choice first, those of the vendor last.
   std::vector<Candidate> candidates;
   /// Candidates of different orders are equal on simple data
-  /// (fusec/Analysis/ExactSums.h).
+  /// (fusec/Analysis/ExactSums.h); else they are close on random data
+  /// (fusec/Support/Closeness.h).
   bool isExactOnSimpleData = false;
   /// Launches of it in the program.
   unsigned launches = 1;

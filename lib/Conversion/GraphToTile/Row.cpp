@@ -30,6 +30,7 @@
 //  * with column sums (RowColumns.cpp): blocks that stay take rows in turn.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
+#include "ScheduleOffer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -433,16 +434,32 @@ LogicalResult RowSchedule::run() {
   return tiling.onePass ? runOnePass() : runWhole();
 }
 
+/// The digits that the chooser takes.
+static analysis::RowTiling chooseTiling(const KernelBuilder &kb,
+                                        const analysis::AccessFacts &access) {
+  analysis::TilingOptions options;
+  options.threads = kb.options.threads;
+  options.rescale = kb.options.numerics == NumericsMode::Default;
+  if (!kb.options.chooser)
+    return analysis::tileRows(kb.pattern, access, kb.options.target, options);
+  std::vector<analysis::RowTiling> candidates =
+      analysis::rowCandidates(kb.pattern, access, kb.options.target, options);
+  ScheduleOffer offer{"rows " + sizesText(kb.pattern.parallel) + " of " +
+                          sizesText(kb.pattern.reduced),
+                      {}};
+  for (const analysis::RowTiling &tiling : candidates) {
+    std::string name = analysis::nameOf(tiling);
+    offer.ways.push_back({name, name});
+  }
+  return candidates[choose(kb, offer)];
+}
+
 FailureOr<tile::KernelOp>
 graph_to_tile::scheduleRow(KernelBuilder &kb,
                            const analysis::AccessFacts &access) {
   if (!kb.form.columns.empty())
     return scheduleColumns(kb);
-  analysis::TilingOptions options;
-  options.threads = kb.options.threads;
-  options.rescale = kb.options.numerics == NumericsMode::Default;
-  analysis::RowTiling tiling =
-      analysis::tileRows(kb.pattern, access, kb.options.target, options);
+  analysis::RowTiling tiling = chooseTiling(kb, access);
   if (tiling.meeting) {
     if (failed(scheduleMeeting(kb, tiling)))
       return failure();

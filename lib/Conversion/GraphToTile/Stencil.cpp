@@ -19,6 +19,7 @@
 // after unrolling neighbouring outputs share the rows that they both read.
 //===----------------------------------------------------------------------===//
 #include "March.h"
+#include "ScheduleOffer.h"
 #include "fusec/Analysis/StencilTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -412,12 +413,32 @@ LogicalResult StencilSchedule::run() {
   return success();
 }
 
+/// Takes the height that the chooser does; false for tiles in shared memory.
+static bool chooseMarch(const KernelBuilder &kb, analysis::MarchForm &march) {
+  SmallVector<int64_t> heights = analysis::marchHeights(kb.pattern, march);
+  ScheduleOffer offer{"windows on " + sizesText(kb.pattern.parallel), {}};
+  for (int64_t height : heights)
+    offer.ways.push_back(
+        {"strips of " + std::to_string(height) + " rows", "strips"});
+  // Windows that are spelt with slices have no stages to put there.
+  if (kb.options.chooser && !kb.pattern.stages.empty() &&
+      analysis::chooseStencilTile(kb.pattern,
+                                  analysis::stagedValues(kb.pattern)))
+    offer.ways.push_back({"tiles in shared memory", "tiles"});
+  size_t chosen = choose(kb, offer);
+  if (chosen == heights.size())
+    return false;
+  march.height = heights[chosen];
+  return true;
+}
+
 FailureOr<tile::KernelOp> graph_to_tile::scheduleStencil(KernelBuilder &kb) {
   // Without sliding axes of a known size there is nothing to stage.
   if (kb.form.parallel.empty())
     return schedulePointwise(kb);
   if (std::optional<analysis::MarchForm> pattern =
-          analysis::analyzeMarch(kb.pattern)) {
+          analysis::analyzeMarch(kb.pattern);
+      pattern && chooseMarch(kb, *pattern)) {
     std::optional<analysis::MarchForm> march = analysis::analyzeMarch(kb.form);
     if (!march)
       return kb.fusion.emitOpError("does not march as its pattern does");

@@ -26,7 +26,8 @@ HostTensor tensorOf(std::initializer_list<double> values,
 struct Row {
   double microseconds = 1;
   std::string order = "k";
-  HostTensor random = tensorOf({1, 2}), simple = tensorOf({3});
+  HostTensor random = tensorOf({1, 2}), simple = tensorOf({3}),
+             special = tensorOf({NAN, 1});
   std::string loadError = {}, runError = {}, timeError = {};
   bool isVendor = false;
 };
@@ -48,8 +49,11 @@ public:
     ++runs;
     if (!rows[i].runError.empty())
       return llvm::createStringError(rows[i].runError);
-    return std::vector<HostTensor>{
-        (data == Data::Random ? rows[i].random : rows[i].simple).clone()};
+    const Row &row = rows[i];
+    return std::vector<HostTensor>{(data == Data::Random   ? row.random
+                                    : data == Data::Simple ? row.simple
+                                                           : row.special)
+                                       .clone()};
   }
   llvm::Expected<double> time(size_t i) override {
     clock += 1;
@@ -181,16 +185,45 @@ TEST(Search, AnyNanIsNan) {
   EXPECT_EQ(llvm::cantFail(bench.search()).winner, 0u);
 }
 
-TEST(Search, ComparesOtherOrdersOnSimpleDataAlone) {
+TEST(Search, ComparesOtherOrdersOnSimpleData) {
   TableBench bench({taking(10), taking(5)});
   bench.rows[1].order = "split k";
   bench.rows[1].random = tensorOf({1, 2.0000002384185791});
   EXPECT_EQ(llvm::cantFail(bench.search(1e9, /*isExact=*/true)).winner, 1u);
-  SearchResult unknown = llvm::cantFail(bench.search(1e9, /*isExact=*/false));
-  EXPECT_EQ(unknown.winner, 0u);
-  EXPECT_NE(unknown.candidates[1].dropped, "");
   bench.rows[1].simple = tensorOf({4});
   EXPECT_EQ(llvm::cantFail(bench.search(1e9, /*isExact=*/true)).winner, 0u);
+}
+
+// (1e-4) |x| + (1e-5) 2, where no data make sums exact.
+TEST(Search, OtherOrdersMayBeCloseOnRandomData) {
+  TableBench bench({taking(10), taking(5)});
+  bench.rows[1].order = "split k";
+  auto winnerWith = [&](double value) {
+    bench.rows[1].random = tensorOf({1, value});
+    return llvm::cantFail(bench.search()).winner;
+  };
+  EXPECT_EQ(winnerWith(2.0000002384185791), 1u);
+  EXPECT_EQ(winnerWith(2.0002), 1u);
+  EXPECT_EQ(winnerWith(2.0003), 0u);
+  EXPECT_EQ(winnerWith(NAN), 0u);
+  EXPECT_EQ(winnerWith(INFINITY), 0u);
+  bench.rows[0].random = tensorOf({1, INFINITY});
+  EXPECT_EQ(winnerWith(INFINITY), 1u);
+  EXPECT_EQ(winnerWith(-INFINITY), 0u);
+  bench.rows[0].random = tensorOf({1, 2}, DType::I32);
+  bench.rows[1].random = tensorOf({1, 3}, DType::I32);
+  EXPECT_EQ(llvm::cantFail(bench.search()).winner, 0u) << "of floats alone";
+}
+
+TEST(Search, VendorsAreComparedOnSpecialData) {
+  TableBench bench({taking(10), taking(5)});
+  bench.rows[1].order = "theirs";
+  bench.rows[1].special = tensorOf({NAN, 0});
+  EXPECT_EQ(llvm::cantFail(bench.search(1e9, /*isExact=*/true)).winner, 1u);
+  bench.rows[1].isVendor = true;
+  EXPECT_EQ(llvm::cantFail(bench.search(1e9, /*isExact=*/true)).winner, 0u);
+  bench.rows[0].special = tensorOf({NAN, 0});
+  EXPECT_EQ(llvm::cantFail(bench.search(1e9, /*isExact=*/true)).winner, 1u);
 }
 
 TEST(Search, KeepsTheBudget) {

@@ -40,16 +40,19 @@ static int64_t warpsFor(int64_t bytes, int64_t columns, int64_t span) {
 }
 
 /// An upper bound of what reductions exchange: every warp of a block and every
-/// block of a cluster has a place for each state of each row, and no array is
-/// used again.
+/// block of a cluster has a place for each state of each row, or every warp of
+/// the cluster for one row, and no array is used again.
 static int64_t exchangeBytes(const LongRows &rows, const RowTiling &tiling) {
   auto places = [](int64_t holders, int64_t bytes) -> int64_t {
     return holders > 1 ? llvm::alignTo(holders * bytes, kAlignment) : 0;
   };
   int64_t result = 0;
+  int64_t holders = tiling.columnWarps * tiling.cluster;
   for (int64_t state : rows.states)
-    result += places(tiling.columnWarps, tiling.rows() * state) +
-              places(tiling.cluster, tiling.rows() * state);
+    result += tiling.rows() == 1
+                  ? places(holders, state)
+                  : places(tiling.columnWarps, tiling.rows() * state) +
+                        places(tiling.cluster, tiling.rows() * state);
   return std::max(result, kExchangeBytes);
 }
 

@@ -1,6 +1,8 @@
 // A row of 128 KB is copied once, by a cluster of two blocks that keep it in
-// shared memory; maximum and sum end over the cluster with a barrier each. Targets without clusters read it twice. Short rows take clusters if
-// told to.
+// shared memory. Each warp looks twice at what it has of the row, for a maximum
+// and the sum of exp, and warps and blocks meet once, with pairs of them. Where
+// every op rounds, maximum and sum end over the cluster with a barrier each.
+// Targets without clusters read it twice. Short rows take clusters if told to.
 // RUN: fusec compile %s --emit=cuda --quiet | FileCheck %s
 // RUN: fusec compile %s --emit=cuda --quiet --exact | FileCheck %s --check-prefix=EXACT
 // RUN: fusec compile %s --emit=cuda --quiet --arch=sm_80 | FileCheck %s --check-prefix=SM80
@@ -17,13 +19,14 @@
 // CHECK: cp_async_wait<3>();
 // CHECK-COUNT-4: lds<8>(
 // CHECK: cp_async_commit();
-// CHECK: cluster_wait();
-// CHECK: sts_cluster(
-// CHECK: cluster_sync();
+// CHECK-COUNT-5: shfl_xor(
+// CHECK-NOT: {{bar|cluster_sync|cluster_wait}}(
 // CHECK-NOT: {{ }}ld<
 // CHECK-COUNT-4: lds<8>(
-// CHECK: sts_cluster(
+// CHECK: cluster_wait();
+// CHECK-COUNT-2: sts_cluster(
 // CHECK: cluster_sync();
+// CHECK-COUNT-8: shfl_xor(
 // CHECK-NOT: {{ }}ld<
 // CHECK-COUNT-4: lds<8>(
 // CHECK: m_div_by_sum(

@@ -56,10 +56,14 @@ SmallVector<Value> RowSchedule::reducedAt(Value, Value linear) {
 
 void RowSchedule::setUpRows(RankedTensorType carrier) {
   full = carrier;
-  row =
-      kb.carrierType({tiling.rows(), 1}, tile::getLayout(carrier).reduced({1}));
   rowStart = firstRow();
-  spineRow.clear();
+  setRowCarrier(kb.carrierType({tiling.rows(), 1},
+                               tile::getLayout(carrier).reduced({1})));
+}
+
+void RowSchedule::setRowCarrier(RankedTensorType carrier) {
+  row = carrier;
+  uniform.clear();
   kb.emitter.setCarrier(row);
   Value linear = kb.axisTile(row, 0, rowStart);
   boundRows(linear);

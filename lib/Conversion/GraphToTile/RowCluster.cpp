@@ -13,21 +13,43 @@ using namespace mlir;
 using namespace fusec;
 using namespace fusec::graph_to_tile;
 
-LogicalResult RowSchedule::runKept() {
-  int64_t groups = llvm::divideCeil(rows, tiling.rows());
-  kb.begin(tiling.threads(), {groups, 1, 1}, {rows / rowUnit});
-  if (tiling.cluster > 1)
-    kb.kernel.setCluster(tiling.cluster);
-  setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
+/// The pair of a maximum and a sum of exp if these are all reductions of a row,
+/// for which threads that hold parts of it meet; else null.
+const RowSchedule::Unit *RowSchedule::pairOfRow(ArrayRef<Unit> all) const {
+  bool isPair = kb.options.numerics == NumericsMode::Default &&
+                all.size() == 1 && all.front().sum && form.stages.size() == 2;
+  bool isShared = tiling.columnWarps * tiling.cluster > 1;
+  return isPair && isShared ? all.begin() : nullptr;
+}
+
+/// The maximum of what each warp has of a row, and the sum of exp(x - maximum):
+/// what is kept is looked at twice, but only then warps and blocks meet.
+SmallVector<Value> RowSchedule::pairsOfWarps(const Unit &unit) {
+  Value max = reducePart({{unit.stage}}, allColumns(), false).front();
+  kb.emitter.setCarrier(row);
+  graph::ElementBuilder eb = kb.emitter.elements();
+  Value shift = shiftOf(eb, unit.op().getStateTypes().front(), max);
+  finish(*unit.stage, shift);
+  computeUniform(unit.sum->level);
+  return {max, reducePart({{unit.sum}}, allColumns(), false).front()};
+}
+
+/// All reductions of rows that are kept.
+void RowSchedule::reduceKept() {
   auto pass = [&](ArrayRef<Unit> units) {
     finishAll(units, reducePart(units, allColumns(), /*storesFull=*/false));
   };
-  unsigned levels = 0;
-  for (const analysis::RegionStage &stage : form.stages)
-    levels = std::max(levels, stage.level + 1);
+  SmallVector<Unit> all = units();
   if (tiling.onePass)
-    pass(units());
-  for (unsigned level = 0; level < levels && !tiling.onePass; ++level) {
+    return pass(all);
+  if (const Unit *pair = pairOfRow(all)) {
+    RankedTensorType ofRow = row;
+    setRowCarrier(listCarrier());
+    SmallVector<Value> states = pairsOfWarps(*pair);
+    setRowCarrier(ofRow);
+    return finishUnit(*pair, reduceStates(*pair, states));
+  }
+  for (unsigned level = 0; level < levels(); ++level) {
     SmallVector<Unit> ofLevel;
     for (const analysis::RegionStage &stage : form.stages)
       if (stage.level == level)
@@ -35,6 +57,15 @@ LogicalResult RowSchedule::runKept() {
     computeUniform(level);
     pass(ofLevel);
   }
+}
+
+LogicalResult RowSchedule::runKept() {
+  int64_t groups = llvm::divideCeil(rows, tiling.rows());
+  kb.begin(tiling.threads(), {groups, 1, 1}, {rows / rowUnit});
+  if (tiling.cluster > 1)
+    kb.kernel.setCluster(tiling.cluster);
+  setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
+  reduceKept();
   // First what needs the row once more: a store would make it load again.
   if (hasFull())
     storeLooped(allColumns());

@@ -85,9 +85,7 @@ SmallVector<Value> RowSchedule::startOf(ArrayRef<Unit> units) {
   return result;
 }
 
-/// What is subtracted from elements whose maximum is `max`: 0 for -inf, so that
-/// exp gives 0 and not NaN.
-static Value shiftOf(graph::ElementBuilder &eb, Type type, Value max) {
+Value RowSchedule::shiftOf(graph::ElementBuilder &eb, Type type, Value max) {
   Value least = eb.real(type, -kInfinity);
   Value none = eb.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, max, least);
   return eb.select(none, eb.zero(type), max);

@@ -66,6 +66,9 @@ protected:
   virtual llvm::SmallVector<mlir::Value> reducedAt(mlir::Value rows,
                                                    mlir::Value linear);
   void setUpRows(mlir::RankedTensorType carrier);
+  /// Makes `carrier` that of values which are uniform along a row; what is at
+  /// hand in another is made again.
+  void setRowCarrier(mlir::RankedTensorType carrier);
   /// Index tiles of the spine for columns from `start` on, in the full carrier.
   void enterColumns(mlir::Value start);
   /// The spine and masks of these index tiles in the full carrier; columnMask
@@ -121,6 +124,10 @@ protected:
   llvm::SmallVector<mlir::Value> identityOf(const Unit &unit);
   llvm::SmallVector<mlir::Value> identities(llvm::ArrayRef<Unit> units);
   llvm::SmallVector<mlir::Value> startOf(llvm::ArrayRef<Unit> units);
+  /// What is subtracted from elements whose maximum is `max`: 0 for -inf, so
+  /// that exp gives 0 and not NaN.
+  static mlir::Value shiftOf(graph::ElementBuilder &eb, mlir::Type type,
+                             mlir::Value max);
   mlir::Operation *summedPower(const Unit &unit) const;
   llvm::SmallVector<mlir::Value> liftUnit(const Unit &unit);
   llvm::SmallVector<mlir::Value>
@@ -169,6 +176,9 @@ protected:
                                          mlir::ValueRange lifted);
 
   // RowCluster.cpp
+  const Unit *pairOfRow(llvm::ArrayRef<Unit> all) const;
+  llvm::SmallVector<mlir::Value> pairsOfWarps(const Unit &unit);
+  void reduceKept();
   mlir::LogicalResult runKept();
 
   // RowEdges.cpp

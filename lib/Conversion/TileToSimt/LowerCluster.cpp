@@ -11,8 +11,11 @@ using namespace fusec;
 using namespace fusec::tile_to_simt;
 using tile::Digit;
 
+static constexpr int64_t kWarpLanes = 32;
+
 bool tile_to_simt::spansCluster(tile::ReduceOp op) {
-  return llvm::any_of(tile::getLayout(op.getOperand(0).getType()).getCluster(),
+  return !op.endsInWarps() &&
+         llvm::any_of(tile::getLayout(op.getOperand(0).getType()).getCluster(),
                       [&](const Digit &digit) {
                         return digit.size > 1 && digit.stride &&
                                llvm::is_contained(op.getAxes(), digit.axis);
@@ -62,6 +65,76 @@ static Exchange plan(Location loc, const BlockStates &states,
   return result;
 }
 
+/// Arrays of `count` states for an exchange. Of their own for every exchange, so
+/// that a fast block never writes over what a slow one still reads.
+static SmallVector<Value> sharedFor(Location loc, const BlockStates &states,
+                                    int64_t count, ThreadCode &code) {
+  SmallVector<Value> shared;
+  for (Value array : states.arrays)
+    shared.push_back(simt::SharedOp::create(
+        code.builder, loc,
+        MemRefType::get({count},
+                        cast<MemRefType>(array.getType()).getElementType(),
+                        MemRefLayoutAttrInterface(),
+                        code.builder.getI64IntegerAttr(tile::kSharedSpace)),
+        /*dynamic=*/true));
+  return shared;
+}
+
+/// Before the first access to another block.
+static void waitForCluster(Location loc, ThreadCode &code) {
+  if (!code.knowsCluster)
+    simt::ClusterWaitOp::create(code.builder, loc);
+  code.knowsCluster = true;
+}
+
+static SmallVector<Value> loadAll(Location loc, ArrayRef<Value> arrays,
+                                  Value at, ThreadCode &code) {
+  SmallVector<Value> values;
+  for (Value array : arrays)
+    values.push_back(memref::LoadOp::create(code.builder, loc, array, at));
+  return values;
+}
+
+void tile_to_simt::combineWarpsOfCluster(Location loc,
+                                         const BlockStates &states,
+                                         ThreadCode &code) {
+  int64_t warps = states.layout.getWarpCount();
+  int64_t blocks = states.layout.getClusterCount(), all = warps * blocks;
+  Value zero = code.constant(loc, 0);
+  SmallVector<Value> shared = sharedFor(loc, states, all, code);
+  waitForCluster(loc, code);
+  Value isPeer =
+      arith::CmpIOp::create(code.builder, loc, arith::CmpIPredicate::ult,
+                            code.lane, code.constant(loc, blocks));
+  auto branch = scf::IfOp::create(code.builder, loc, isPeer);
+  {
+    OpBuilder::InsertionGuard guard(code.builder);
+    code.builder.setInsertionPoint(branch.thenYield());
+    Value own = code.add(loc, code.mul(loc, code.rank, warps), code.warp);
+    for (auto [value, to] :
+         llvm::zip(loadAll(loc, states.arrays, zero, code), shared))
+      simt::ClusterStoreOp::create(code.builder, loc, value, to, own,
+                                   code.lane);
+  }
+  simt::ClusterBarrierOp::create(code.builder, loc);
+  Value first = all < kWarpLanes ? code.rem(loc, code.lane, all) : code.lane;
+  SmallVector<Value> values = loadAll(loc, shared, first, code);
+  for (int64_t past = kWarpLanes; past < all; past += kWarpLanes) {
+    Value at = code.add(loc, first, code.constant(loc, past));
+    values = states.combine(values, loadAll(loc, shared, at, code));
+  }
+  for (int64_t bit = 1; bit < std::min(all, kWarpLanes); bit *= 2) {
+    SmallVector<Value> others;
+    for (Value value : values)
+      others.push_back(
+          simt::ShuffleXorOp::create(code.builder, loc, value, bit));
+    values = states.combine(values, others);
+  }
+  for (auto [value, array] : llvm::zip(values, states.arrays))
+    memref::StoreOp::create(code.builder, loc, value, array, zero);
+}
+
 void tile_to_simt::combineOverCluster(Location loc, const BlockStates &states,
                                       ThreadCode &code) {
   Exchange at = plan(loc, states, code);
@@ -71,20 +144,9 @@ void tile_to_simt::combineOverCluster(Location loc, const BlockStates &states,
     Value inBlock = code.add(loc, code.mul(loc, place, states.count), kept);
     return code.add(loc, code.mul(loc, rank, perBlock), inBlock);
   };
-  // Of their own for every exchange, so that a fast block never writes over
-  // what a slow one still reads.
-  SmallVector<Value> shared;
-  for (Value array : states.arrays)
-    shared.push_back(simt::SharedOp::create(
-        code.builder, loc,
-        MemRefType::get({at.blocks * perBlock},
-                        cast<MemRefType>(array.getType()).getElementType(),
-                        MemRefLayoutAttrInterface(),
-                        code.builder.getI64IntegerAttr(tile::kSharedSpace)),
-        /*dynamic=*/true));
-  if (!code.knowsCluster)
-    simt::ClusterWaitOp::create(code.builder, loc);
-  code.knowsCluster = true;
+  SmallVector<Value> shared =
+      sharedFor(loc, states, at.blocks * perBlock, code);
+  waitForCluster(loc, code);
   auto send = [&](Value peer) {
     code.forEachRegister(loc, states.count, [&](Value kept) {
       for (auto [array, to] : llvm::zip(states.arrays, shared)) {
@@ -109,27 +171,21 @@ void tile_to_simt::combineOverCluster(Location loc, const BlockStates &states,
     send(peer);
   }
   simt::ClusterBarrierOp::create(code.builder, loc);
-  auto loadAll = [&](Value rank, Value kept) {
-    SmallVector<Value> values;
-    for (Value from : shared)
-      values.push_back(
-          memref::LoadOp::create(code.builder, loc, from, slot(rank, kept)));
-    return values;
+  auto loadFrom = [&](Value rank, Value kept) {
+    return loadAll(loc, shared, slot(rank, kept), code);
   };
   auto keep = [&](ValueRange values, Value kept) {
     for (auto [value, array] : llvm::zip(values, states.arrays))
       memref::StoreOp::create(code.builder, loc, value, array, kept);
   };
   code.forEachRegister(loc, states.count, [&](Value kept) {
-    keep(loadAll(code.constant(loc, 0), kept), kept);
+    keep(loadFrom(code.constant(loc, 0), kept), kept);
   });
   code.forEachRegister(loc, at.blocks - 1, [&](Value step) {
     Value rank = code.add(loc, step, code.constant(loc, 1));
     code.forEachRegister(loc, states.count, [&](Value kept) {
-      SmallVector<Value> known;
-      for (Value array : states.arrays)
-        known.push_back(memref::LoadOp::create(code.builder, loc, array, kept));
-      keep(states.combine(known, loadAll(rank, kept)), kept);
+      SmallVector<Value> known = loadAll(loc, states.arrays, kept, code);
+      keep(states.combine(known, loadFrom(rank, kept)), kept);
     });
   });
 }

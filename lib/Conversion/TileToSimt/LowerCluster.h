@@ -35,6 +35,13 @@ struct BlockStates {
 void combineOverCluster(mlir::Location loc, const BlockStates &states,
                         ThreadCode &code);
 
+/// The same where each warp of each block has one state, the same in all of its
+/// lanes: all of them go to all blocks at once, where the lanes of each warp
+/// take one each and combine by shuffles. The warps of a block need not meet
+/// before. The numbers of warps and blocks are powers of two.
+void combineWarpsOfCluster(mlir::Location loc, const BlockStates &states,
+                           ThreadCode &code);
+
 } // namespace fusec::tile_to_simt
 
 #endif // FUSEC_LIB_CONVERSION_TILETOSIMT_LOWERCLUSTER_H

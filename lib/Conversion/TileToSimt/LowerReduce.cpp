@@ -9,7 +9,8 @@
 //     shared memory and every thread combines the warps' values in warp order,
 //     or, where that is much work, the warps combine two and two;
 //  4. if digits of the cluster move along the axes, the blocks combine
-//     (LowerCluster.cpp).
+//     (LowerCluster.cpp), together with their warps where each has one state.
+// Results that each warp has of its own are there after step 2.
 // The order depends on the layout alone: equal bits from run to run.
 //===----------------------------------------------------------------------===//
 #include "LowerReduce.h"
@@ -59,6 +60,7 @@ private:
   void shuffleWarps(ArrayRef<Value> shared, int64_t warps, SlotOf slotOf);
   Value nextHalf(int64_t slots);
   void finishWarps(bool alternates);
+  bool hasStateOfWarp() const;
   void reduceCluster();
   Value sharedSlot(Value warp, Value laneGroup, Value reg, int64_t lanes);
   Value warpWithReducedDigits(Value reducedPlace);
@@ -235,15 +237,16 @@ void ReduceLowering::reduceWarps() {
     return;
   // Lanes that hold different elements after step 2 get slots of their own.
   ArrayRef<Digit> laneDigits = layout.getLane();
+  auto isAlike = [&](const Digit &digit) {
+    return isReduced(digit) || !digit.stride;
+  };
   int64_t keptLanes = 1;
   for (const Digit &digit : laneDigits)
-    keptLanes *= isReduced(digit) ? 1 : digit.size;
+    keptLanes *= isAlike(digit) ? 1 : digit.size;
   Value laneGroup = narrowPlace(
       code, loc, laneDigits,
-      [&](const Digit &digit) { return !isReduced(digit); }, code.lane);
-  Value isWriter = areZero(
-      code, loc, laneDigits,
-      [&](const Digit &digit) { return isReduced(digit); }, code.lane);
+      [&](const Digit &digit) { return !isAlike(digit); }, code.lane);
+  Value isWriter = areZero(code, loc, laneDigits, isAlike, code.lane);
   int64_t slots = layout.getWarpCount() * keptLanes * keptCount;
   bool isRepeated = bool(op->getParentOfType<scf::ForOp>());
   auto arrayFor = [&](Value acc, int64_t count) {
@@ -352,20 +355,42 @@ void ReduceLowering::finishWarps(bool alternates) {
 }
 
 void ReduceLowering::reduceCluster() {
-  combineOverCluster(
-      loc,
-      {layout, accs, keptCount,
-       [&](const Digit &digit) { return isReduced(digit); },
-       [&](ValueRange lhs, ValueRange rhs) { return combine(lhs, rhs); }},
-      code);
+  auto isReducedDigit = [&](const Digit &digit) { return isReduced(digit); };
+  auto combineStates = [&](ValueRange lhs, ValueRange rhs) {
+    return combine(lhs, rhs);
+  };
+  BlockStates states{layout, accs, keptCount, isReducedDigit, combineStates};
+  if (hasStateOfWarp()) {
+    combineWarpsOfCluster(loc, states, code);
+    return;
+  }
+  reduceWarps();
+  combineOverCluster(loc, states, code);
+}
+
+/// Whether a warp is left with one state behind step 2, which is that of no
+/// other warp.
+bool ReduceLowering::hasStateOfWarp() const {
+  auto isOwn = [&](const Digit &digit) {
+    return digit.size == 1 || isReduced(digit);
+  };
+  return keptCount == 1 && llvm::all_of(layout.getWarp(), isOwn) &&
+         llvm::all_of(layout.getCluster(), isOwn) &&
+         llvm::all_of(layout.getLane(),
+                      [&](const Digit &digit) {
+                        return isOwn(digit) || !digit.stride;
+                      }) &&
+         llvm::isPowerOf2_64(layout.getWarpCount()) &&
+         llvm::isPowerOf2_64(layout.getClusterCount());
 }
 
 void ReduceLowering::run() {
   reduceRegisters();
   reduceLanes();
-  reduceWarps();
   if (spansCluster(op))
     reduceCluster();
+  else if (!op.endsInWarps())
+    reduceWarps();
   for (auto [result, acc] : llvm::zip(op.getResults(), accs))
     code.arrays[result] = acc;
 }

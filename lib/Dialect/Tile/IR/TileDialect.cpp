@@ -96,6 +96,15 @@ LayoutAttr LayoutAttr::perWarp(int64_t axis) const {
                          replicateAxes(getLane(), axis), warps, blocks);
 }
 
+int64_t LayoutAttr::countWarps(int64_t axis) const {
+  int64_t count = 1;
+  for (ArrayRef<Digit> digits : {getWarp(), getCluster()})
+    for (const Digit &digit : digits)
+      if (digit.axis == axis && digit.stride)
+        count *= digit.size;
+  return count;
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
@@ -141,6 +150,9 @@ LogicalResult BroadcastOp::verify() {
   for (auto [axis, sizes] :
        llvm::enumerate(llvm::zip(from.getShape(), to.getShape()))) {
     auto [small, large] = sizes;
+    if (getLayout(from) == getLayout(to).perWarp(axis) &&
+        small == getLayout(to).countWarps(axis))
+      return success();
     if (small == large)
       continue;
     if (small != 1)
@@ -191,6 +203,12 @@ LogicalResult ShiftOp::verify() {
   return success();
 }
 
+bool ReduceOp::endsInWarps() {
+  auto from = cast<RankedTensorType>(getOperand(0).getType());
+  auto to = cast<RankedTensorType>(getResult(0).getType());
+  return getLayout(to) != getLayout(from).reduced(getAxes());
+}
+
 LogicalResult ReduceOp::verify() {
   for (auto [operand, result] : llvm::zip(getOperands(), getResults())) {
     auto from = cast<RankedTensorType>(operand.getType());
@@ -202,10 +220,15 @@ LogicalResult ReduceOp::verify() {
                << "axis " << axis << " is outside rank " << from.getRank();
       shape[axis] = 1;
     }
-    if (to.getShape() != ArrayRef(shape) ||
-        getLayout(to) != getLayout(from).reduced(getAxes()))
+    LayoutAttr layout = getLayout(from).reduced(getAxes());
+    if (endsInWarps() && getAxes().size() == 1) {
+      int64_t axis = getAxes().front();
+      layout = getLayout(from).perWarp(axis);
+      shape[axis] = getLayout(from).countWarps(axis);
+    }
+    if (to.getShape() != ArrayRef(shape) || getLayout(to) != layout)
       return emitOpError("expected results of size 1 and reduced layout along "
-                         "the axes");
+                         "the axes, or of one element a warp");
   }
   if (getCombine().getNumArguments() != 2 * getNumOperands())
     return emitOpError() << "expected a region of " << 2 * getNumOperands()

@@ -63,6 +63,8 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
     /// The layout of one element along `axis` for each warp and block of the
     /// cluster that hold elements there, all of its lanes alike.
     LayoutAttr perWarp(int64_t axis) const;
+    /// How many elements along `axis` these are.
+    int64_t countWarps(int64_t axis) const;
   }];
   let genVerifyDecl = 1;
 }
@@ -137,8 +139,12 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
 }
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
-  let summary = "repeats a tile along its axes of size 1";
-  let description = "The operand's layout is the result's reduced along those axes.";
+  let summary = "repeats a tile along its axes of size 1, or what warps have of their own";
+  let description = [{
+    The operand's layout is the result's reduced along those axes. Or it is
+    `perWarp` along one axis: there it has an element for each warp, which the
+    elements that the warp holds repeat.
+  }];
   let arguments = (ins Tile_Tile:$operand);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
@@ -222,11 +228,18 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SameVariadicOperandSize, SingleBloc
     order is fixed by the layout: registers, then lanes, then warps, then the
     blocks of the cluster. A reduction over these stands at the top of the
     kernel, where all of them come once.
+
+    Results of layout `perWarp` along the one axis keep an element for each warp
+    there: no threads but those of a warp meet.
   }];
   let arguments = (ins Variadic<Tile_Tile>:$operands, DenseI64ArrayAttr:$axes);
   let results = (outs Variadic<Tile_Tile>:$results);
   let regions = (region SizedRegion<1>:$combine);
   let assemblyFormat = [{$operands `axes` $axes attr-dict `:` type($operands) `->` type($results) $combine}];
+  let extraClassDeclaration = [{
+    /// Whether each warp has a result of its own.
+    bool endsInWarps();
+  }];
   let hasVerifier = 1;
 }
 

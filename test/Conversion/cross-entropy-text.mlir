@@ -1,6 +1,7 @@
 // The gradient of cross entropy over rows that clusters keep: whole chunks
 // have no masks, powers that a sum of at least 1 or bf16 rounds away are the
-// short ones, and 64-bit classes are compared in 32 bits.
+// short ones, and 64-bit classes are compared in 32 bits with one literal a
+// register.
 // RUN: fusec compile %s --emit=cuda --quiet | FileCheck %s
 // RUN: fusec compile %s --emit=cuda --quiet --exact | FileCheck %s --check-prefix=EXACT
 
@@ -12,7 +13,7 @@
 // CHECK-NOT: ld<8>
 // CHECK: m_exp_part(
 // CHECK: m_exp_part(
-// CHECK: == {{v[0-9]+}}) & ((i64)(i32){{v[0-9]+}} ==
+// CHECK: == (u32)r{{[0-9]+}}) & ((i64)(i32){{v[0-9]+}} ==
 // CHECK: ? (f32)1 : (f32)0;
 // CHECK-NOT: m_exp(
 // CHECK-NOT: FUSEC_KERNEL

@@ -65,8 +65,8 @@ static Exchange plan(Location loc, const BlockStates &states,
   return result;
 }
 
-/// Arrays of `count` states for an exchange. Of their own for every exchange, so
-/// that a fast block never writes over what a slow one still reads.
+/// Arrays of `count` states for an exchange. Of their own for every exchange,
+/// so that a fast block never writes over what a slow one still reads.
 static SmallVector<Value> sharedFor(Location loc, const BlockStates &states,
                                     int64_t count, ThreadCode &code) {
   SmallVector<Value> shared;

@@ -148,6 +148,29 @@ static Value comparedIndex(arith::CmpIOp cmp, unsigned i) {
   return cast && cast.getIn().getType().isIndex() ? cast.getIn() : Value();
 }
 
+/// `number` == `index`, both i32: what is the same for all registers of the
+/// loop around `cmp` is taken from the number, so that a literal is left.
+static std::string equalsIndex(arith::CmpIOp cmp, std::string number,
+                               Value index,
+                               llvm::function_ref<std::string(Value)> use) {
+  auto loop = dyn_cast<scf::ForOp>(cmp->getParentOp());
+  std::string own;
+  SmallVector<Value> parts = {index};
+  while (!parts.empty()) {
+    Value part = parts.pop_back_val();
+    if (auto sum = part.getDefiningOp<arith::AddIOp>()) {
+      parts.append({sum.getRhs(), sum.getLhs()});
+      continue;
+    }
+    if (matchPattern(part, m_Constant()) ||
+        (loop && part == loop.getInductionVar()))
+      own += (own.empty() ? "(u32)" : " + (u32)") + use(part);
+    else
+      number += " - (u32)" + use(part);
+  }
+  return "((u32)" + number + " == " + (own.empty() ? "0u" : own) + ")";
+}
+
 LogicalResult Emitter::emitArith(Operation *op) {
   // A 4-bit value lives in a byte whose upper half means nothing: every use
   // takes the low half, sign-extended.
@@ -266,8 +289,10 @@ LogicalResult Emitter::emitArith(Operation *op) {
             continue;
           // In 32 bits, and whether it fits once for many.
           std::string narrow = "(i32)" + arg(1 - i);
-          return define(op, "((" + narrow + " == " + use(index) + ") & ((i64)" +
-                                narrow + " == " + arg(1 - i) + ")) != 0");
+          std::string isEqual = equalsIndex(
+              cmp, narrow, index, [&](Value part) { return use(part); });
+          return define(op, "(" + isEqual + " & ((i64)" + narrow +
+                                " == " + arg(1 - i) + ")) != 0");
         }
         if (isUnsignedPredicate(cmp.getPredicate()))
           return define(op, asUnsigned(0) + " " + sign + " " + asUnsigned(1));

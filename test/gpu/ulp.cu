@@ -315,6 +315,8 @@ static void judgeNarrow(const char *name, const Format &format,
 #define BOTH(name, expression)                                                 \
   {TRUTH(expression), TRUTH(expression), TRUTH(expression)}
 
+/// 2 + erf(x): units of 2^-23 and 2^-22 for all x.
+FUNCTION(TwoPlusErf, 1 + m_one_plus_erf(x, m_exp_part(-(x * x))))
 FUNCTION(Exp, m_exp(x))
 FUNCTION(Exp2, m_exp2(x))
 FUNCTION(Expm1, m_expm1(x)) FUNCTION(Log, m_log(x)) FUNCTION(
@@ -440,6 +442,9 @@ int main() {
   near(ErfcNear(), "erfc_near far", erfc, 1 << 13, {4.5, 5});
   near(ExpPart(), "exp_part", exp, 4 + 4, {-4, 0});
   near(ExpPart(), "exp_part far", exp, 87 + 4, {-87, 0});
+  // 2^-21 is four units of 2^-23, and the sum with 1 is rounded.
+  near(TwoPlusErf(), "1 + one_plus_erf", BOTH(erf, 2 + std::erf(x)), 4.5,
+       {-20, 20});
   near(DivBySum(), "div_by_sum", div, 4, {-1e6, 1e6, 1, 1e30});
   near(DivBounded(), "div_bounded", div, kRounded, {1e-3, 1e3, 1e-3, 1e3});
   // What kernels of narrow types give.

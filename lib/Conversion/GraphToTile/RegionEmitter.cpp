@@ -93,6 +93,37 @@ Value RegionEmitter::emit(Value value, ValueRange index, bool rounded) {
   return result;
 }
 
+/// Fewest addends of a sum beside whose rounding those of an addend's factors
+/// do not count.
+static constexpr int64_t kManyAddends = 128;
+
+/// True for what casts to 16 bits or fewer read, and sums of so many elements
+/// that each may be off by a few units (docs/semantics.md).
+static bool isCastAndSummed(Value value) {
+  bool isCast = false;
+  for (Operation *user : value.getUsers()) {
+    if (isa<graph::CastOp>(user)) {
+      auto element = dyn_cast<FloatType>(
+          cast<RankedTensorType>(user->getResult(0).getType())
+              .getElementType());
+      if (!element || element.getWidth() > 16)
+        return false;
+      isCast = true;
+      continue;
+    }
+    auto reduce = dyn_cast<graph::ReduceOp>(user);
+    if (!reduce || reduce.getKind() != graph::ReduceKind::sum)
+      return false;
+    auto shape = cast<RankedTensorType>(value.getType()).getShape();
+    int64_t count = 1;
+    for (int64_t dim : reduce.getDimensions())
+      count *= shape[dim];
+    if (count < kManyAddends)
+      return false;
+  }
+  return isCast;
+}
+
 Value RegionEmitter::emitUncached(Value value, ValueRange index) {
   if (staged)
     if (Value known = staged(value, index))
@@ -109,13 +140,16 @@ Value RegionEmitter::emitUncached(Value value, ValueRange index) {
   bool isShort =
       isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 16;
   // Of what nothing else reads; discontinuous ops see every place.
-  bool staysInside = isFree && element.isF32() && value.hasOneUse() &&
-                     (isNarrow || isRoundedLater);
+  bool isAlone = value.hasOneUse();
+  bool staysInside =
+      isFree && element.isF32() &&
+      (isAlone ? isNarrow || isRoundedLater : isCastAndSummed(value));
   // What a cast alone reads is as free as what the cast makes; so are factors.
-  bool mayApproximate = isFree && (isShort || (staysInside && isCast));
+  bool isOfCast = isCast && staysInside && isAlone;
+  bool mayApproximate = isFree && (isShort || isOfCast);
   bool rounds = options.numerics == NumericsMode::Default && isShort &&
                 isa<graph::CastOp>(op);
-  bool isFactor = isCast && staysInside && isa<graph::MulOp, graph::DivOp>(op);
+  bool isFactor = isOfCast && isa<graph::MulOp, graph::DivOp>(op);
   llvm::SaveAndRestore toShort(isCast, rounds || isFactor);
   llvm::SaveAndRestore later(isRoundedLater, staysInside || rounds);
   llvm::SaveAndRestore narrow(isNarrow, mayApproximate);
@@ -139,6 +173,10 @@ void RegionEmitter::notifyOperationInserted(Operation *op,
     return mark(Flags::arcp);
   // An exponential is as sensitive to its operand's last rounding.
   if (!isNarrow && (isRoundedLater || isPart) && isa<math::ExpOp>(op) &&
+      getElementTypeOrSelf(op->getResult(0)).isF32())
+    return mark(Flags::afn);
+  // It may come from an exponential that is computed anyway.
+  if (!isNarrow && isRoundedLater && isa<math::ErfOp>(op) &&
       getElementTypeOrSelf(op->getResult(0)).isF32())
     return mark(Flags::afn);
   // Within two units: the rounding that follows is of 2^13 or more.

@@ -157,7 +157,7 @@ private:
   // What is being built is a value of at most 16 bits, in default mode.
   bool isNarrow = false;
   // What is being built is rounded to at most 16 bits in the end, in default
-  // mode, or a part of a sum of at least 1.
+  // mode, and at most summed besides; or a part of a sum of at least 1.
   bool isRoundedLater = false, isPart = false;
   // What is being built is an operand of a cast to at most 16 bits, or a factor
   // of that.

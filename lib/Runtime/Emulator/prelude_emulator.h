@@ -960,6 +960,7 @@ FUSEC_DEVICE f32 m_div_by_sum(f32 x, f32 y) { return x / y; }
 FUSEC_DEVICE f32 m_erfc(f32 x) { return __builtin_erfcf(x); }
 FUSEC_DEVICE f64 m_erfc(f64 x) { return __builtin_erfc(x); }
 FUSEC_DEVICE f32 m_erfc_near(f32 x) { return m_erfc(x); }
+FUSEC_DEVICE f32 m_one_plus_erf(f32 x, f32) { return 1.0f + m_erf(x); }
 FUSEC_DEVICE i32 m_plain_bits(f32 x) {
   return x != x ? 0x7fffffff : from_bits<i32>(to_bits(x + 0.0f));
 }

@@ -354,6 +354,10 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         return define(op, "shfl_xor(" + use(shuffle.getValue()) + ", " +
                               std::to_string(shuffle.getMask()) + ")");
       })
+      .Case<simt::OnePlusErfOp>([&](simt::OnePlusErfOp sum) {
+        return define(op, "m_one_plus_erf(" + use(sum.getOperand()) + ", " +
+                              use(sum.getPower()) + ")");
+      })
       .Case<simt::SelectOp>([&](simt::SelectOp select) {
         usesSelect = true;
         line() << "select_greatest<" << select.getLow() << ", "

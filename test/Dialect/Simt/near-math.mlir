@@ -31,6 +31,45 @@ simt.kernel @gelu(%x: memref<?xf32>, %y: memref<?xf32>) attributes {threads = 32
 
 // -----
 
+// What casts and sums read: 1 + erf(x) comes from exp(-x^2), which moves up;
+// not from another power, nor where nothing says that it may.
+// CHECK-LABEL: simt.kernel @slope
+// CHECK: %[[X:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[POWER:.*]] = math.exp
+// CHECK: %[[SUM:.*]] = simt.one_plus_erf %[[X]], %[[POWER]] : f32
+// CHECK: arith.mulf %[[SUM]], %[[POWER]]
+// CHECK: %[[ERF:.*]] = math.erf %[[V:.*]] : f32
+// CHECK: arith.addf %[[ERF]],
+// CHECK: %[[OTHER:.*]] = math.erf %{{.*}} fastmath<afn>
+// CHECK: arith.addf %[[OTHER]],
+simt.kernel @slope(%x: memref<?xf32>, %y: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>, wideOffsets = false} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %root = arith.constant 0.707106769 : f32
+  %half = arith.constant -0.5 : f32
+  %lane = simt.lane : index
+  %regs = memref.alloca() : memref<1xf32>
+  simt.load 1 %x[%lane], %regs[%c0] : memref<?xf32>, memref<1xf32>
+  %v = memref.load %regs[%c0] : memref<1xf32>
+  %z = arith.mulf %v, %root : f32
+  %erf = math.erf %z fastmath<afn> : f32
+  %sum = arith.addf %erf, %one : f32
+  %square = arith.mulf %v, %v : f32
+  %minus = arith.mulf %square, %half : f32
+  %power = math.exp %minus fastmath<afn> : f32
+  %r0 = arith.mulf %sum, %power : f32
+  %plain = math.erf %z : f32
+  %r1 = arith.addf %plain, %one : f32
+  %far = math.erf %r0 fastmath<afn> : f32
+  %r2 = arith.addf %far, %r1 : f32
+  %r3 = arith.addf %far, %one : f32
+  %r4 = arith.mulf %r2, %r3 : f32
+  memref.store %r4, %regs[%c0] : memref<1xf32>
+  simt.store 1 %regs[%c0], %y[%lane] : memref<1xf32>, memref<?xf32>
+}
+
+// -----
+
 // A product and a sum in one op; unmarked arithmetic stays.
 // CHECK-LABEL: simt.kernel @fma
 // CHECK: math.fma

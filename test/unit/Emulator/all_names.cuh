@@ -78,7 +78,8 @@ FUSEC_DEVICE T useMath(T x, T y) {
 
 /// What is approximated where `default` allows it.
 FUSEC_DEVICE f32 useNear(f32 x, f32 y) {
-  f32 r = m_exp_near(x) + m_exp_part(x) + m_sqrt_near(x) + m_erfc_near(x);
+  f32 r = m_exp_near(x) + m_exp_part(x) + m_sqrt_near(x) + m_erfc_near(x) +
+          m_one_plus_erf(x, x);
   r += (f32)m_plain_bits(x);
   r += m_div_near(x, y) + m_div_by_sum(x, y) + m_div_bounded(x, y);
   return r + m_erfc(x);

@@ -5,6 +5,7 @@
 // multiprocessors, not the memory, set their speed. What is rounded to 16 bits
 // need not be computed to the last of 24.
 //===----------------------------------------------------------------------===//
+#include "fusec/Dialect/Simt/IR/Simt.h"
 #include "fusec/Dialect/Simt/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -50,6 +51,84 @@ static bool formErfc(arith::AddFOp sum, OpBuilder &builder) {
             .getResult());
     sum.erase();
     return true;
+  }
+  return false;
+}
+
+namespace {
+/// factor * base^degree.
+struct Monomial {
+  double factor;
+  Value base;
+  int degree;
+};
+} // namespace
+
+/// Looks through a few negations and products with constants and of one value.
+static Monomial monomialOf(Value value, int depth = 4) {
+  Monomial self = {1, value, 1};
+  if (!depth--)
+    return self;
+  if (auto minus = value.getDefiningOp<arith::NegFOp>()) {
+    Monomial result = monomialOf(minus.getOperand(), depth);
+    return {-result.factor, result.base, result.degree};
+  }
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return self;
+  for (unsigned i : {0u, 1u}) {
+    FloatAttr factor;
+    if (!matchPattern(product->getOperand(i), m_Constant(&factor)))
+      continue;
+    Monomial result = monomialOf(product->getOperand(1 - i), depth);
+    return {result.factor * factor.getValueAsDouble(), result.base,
+            result.degree};
+  }
+  Monomial lhs = monomialOf(product.getLhs(), depth),
+           rhs = monomialOf(product.getRhs(), depth);
+  if (lhs.base != rhs.base)
+    return self;
+  return {lhs.factor * rhs.factor, lhs.base, lhs.degree + rhs.degree};
+}
+
+/// True for -x^2 where `x` is one, but for the rounding of constants.
+static bool isMinusSquare(const Monomial &value, const Monomial &x) {
+  double square = x.factor * x.factor;
+  return value.base == x.base && value.degree == 2 * x.degree &&
+         std::abs(value.factor + square) <= 0x1p-22 * square;
+}
+
+/// Moves `op` and what makes its operands before `place`.
+static void hoist(Operation *op, Operation *place) {
+  if (!op || op->getBlock() != place->getBlock() || op->isBeforeInBlock(place))
+    return;
+  for (Value operand : op->getOperands())
+    hoist(operand.getDefiningOp(), place);
+  op->moveBefore(place);
+}
+
+/// 1 + erf(x) beside exp(-x^2), as the derivative of GELU has it, as one from
+/// the other.
+static bool formFromPower(arith::AddFOp sum, ArrayRef<math::ExpOp> powers) {
+  for (auto [value, one] : {std::pair(sum.getLhs(), sum.getRhs()),
+                            std::pair(sum.getRhs(), sum.getLhs())}) {
+    auto erf = value.getDefiningOp<math::ErfOp>();
+    if (!erf || !isOne(one) || erf.getFastmath() != arith::FastMathFlags::afn)
+      continue;
+    Monomial x = monomialOf(erf.getOperand());
+    for (math::ExpOp power : powers) {
+      if (power->getBlock() != sum->getBlock() ||
+          power.getType() != sum.getType() ||
+          !isMinusSquare(monomialOf(power.getOperand()), x))
+        continue;
+      hoist(power, sum);
+      OpBuilder builder(sum);
+      sum.replaceAllUsesWith(fusec::simt::OnePlusErfOp::create(
+                                 builder, sum.getLoc(), erf.getOperand(), power)
+                                 .getResult());
+      sum.erase();
+      return true;
+    }
   }
   return false;
 }
@@ -160,10 +239,18 @@ namespace {
 struct NearMath : fusec::simt::impl::NearMathPassBase<NearMath> {
   void runOnOperation() override {
     SmallVector<Operation *> found;
+    SmallVector<math::ExpOp> powers;
+    SmallVector<arith::AddFOp> sums;
     getOperation()->walk([&](Operation *op) {
       if (isMarked(op))
         found.push_back(op);
+      if (auto power = dyn_cast<math::ExpOp>(op))
+        powers.push_back(power);
+      if (auto sum = dyn_cast<arith::AddFOp>(op); sum && !isMarked(op))
+        sums.push_back(sum);
     });
+    for (arith::AddFOp sum : sums)
+      formFromPower(sum, powers);
     for (Operation *op : found)
       if (auto div = dyn_cast<arith::DivFOp>(op))
         if (isNearOne(div.getRhs()))

@@ -138,6 +138,13 @@ def Simt_ShuffleShiftOp : Simt_Op<"shuffle_shift", [AllTypesMatch<["value", "res
   let assemblyFormat = "$value `,` $by attr-dict `:` type($value)";
 }
 
+def Simt_OnePlusErfOp : Simt_Op<"one_plus_erf", [Pure, SameOperandsAndResultType]> {
+  let summary = "1 + erf(`operand`) within 2^-21, from `power`, exp(-operand^2)";
+  let arguments = (ins F32:$operand, F32:$power);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$operand `,` $power attr-dict `:` type($result)";
+}
+
 def Simt_SelectOp : Simt_Op<"select", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "merges the integers of a group of lanes into the sorted list that each of them holds";
   let description = [{

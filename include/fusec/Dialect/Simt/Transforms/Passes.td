@@ -33,13 +33,17 @@ def NearMathPass : Pass<"fusec-simt-near-math", "::fusec::simt::KernelOp"> {
     sum cancels, and `1 + tanh(x)` likewise `2 / (1 + exp(-2x))`; a division by
     `1 + exp(-|x|)`, which lies in [1, 2], is marked `arcp` and needs no care about the range of its reciprocal.
 
+    `1 + erf(x)` in f32 whose erf is marked `afn` alone is within 2^-21
+    (`simt.one_plus_erf`) where exp(-x^2) is there to make it from.
+
     Requires: flags only where the value's type allows it. Guarantees: results
     within 2^-17 of what the marked ops say.
 
     Before: `%p = mulf %a, %b fastmath<contract,afn>; addf %p, %c fastmath<contract,afn>`
     after:  `math.fma %a, %b, %c`
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  let dependentDialects = ["::fusec::simt::SimtDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
 

@@ -47,7 +47,7 @@ def _open():
             continue
     else:
         raise ImportError("cuBLASLt is not installed")
-    library.cublasLtMatmul.argtypes = [ct.c_void_p] * 13 + [ct.c_size_t,
+    library.cublasLtMatmul.argtypes = [ct.c_void_p] * 14 + [ct.c_size_t,
                                                             ct.c_void_p]
     library.cublasLtMatrixLayoutCreate.argtypes = [
         ct.c_void_p, ct.c_int, ct.c_uint64, ct.c_uint64, ct.c_int64]

@@ -2,15 +2,16 @@
 """200 generated graphs of what may stand behind a matrix product: one kernel each, and right.
 
     python3 epilogues.py --fusec=PATH [--target=cuda|emulator] [--count=N] [--first=SEED] [--small] [--jobs=N]
-                         [--seconds=S] [--keep=FOLDER]
+                         [--together=N] [--seconds=S] [--keep=FOLDER]
 
 A graph is a product of 16-bit or f32 operands in either layout, and behind it two to nine element-wise operators over
 row and column vectors, scalars, matrices and values used again, with casts, selections, GELUs, one or two outputs, and
-in every third graph reductions of their rows or columns. Each is compiled and run in a process of its own (`fusec run
---against`, which judges by derived bounds; against the host on a GPU, against the reference elsewhere), so that one
-that hangs or faults is a finding and the others go on. Each must be one launch; reductions beside at most 64 rows may
-be a second one. --small takes sizes that an emulator runs in a second; after --seconds no further graph starts. Prints
-a line for each finding and a summary, and exits with 1 if there is one.
+in every third graph reductions of their rows or columns. --together of them are compiled and run by a process, beside
+each other in one function (`fusec run --against`, which judges by derived bounds; against the host on a GPU, against
+the reference elsewhere); where something is wrong, each by itself. So one that hangs or faults is a finding and the
+others go on. Each must be one launch; reductions beside at most 64 rows may be a second one. --small takes sizes that
+an emulator runs in a second; after --seconds no further graph starts. Prints a line for each finding and a summary, and
+exits with 1 if there is one.
 """
 import argparse
 import concurrent.futures
@@ -27,22 +28,21 @@ from families import Graph, tensor
 #: m, n, k: whole tiles of each main loop and parts of them, few rows, short and long sums.
 SIZES = [(256, 384, 128), (512, 512, 256), (300, 320, 64), (129, 264, 72), (16, 1024, 256), (1024, 136, 96),
          (65, 96, 512), (2048, 256, 64)]
-LEFT_OUT = "left out"
 SMALL = [(33, 40, 24), (17, 72, 16), (64, 64, 32)]
 BINARY = ["add", "mul", "sub", "max", "min"]
 UNARY = ["relu", "tanh", "logistic", "neg", "abs", "silu", "gelu erf", "gelu tanh"]
 
 
 class Dag:
-    """The graph of one seed."""
+    """The graph of one seed, written into `g`."""
 
-    def __init__(self, seed, sizes):
+    def __init__(self, seed, sizes, g):
         self.random = random.Random(seed)
         self.m, self.n, self.k = self.random.choice(sizes)
         self.reduces = seed % 3 == 2
         # The loops for few rows have no reductions of their own.
         self.launches = 2 if self.reduces and self.m <= 64 else 1
-        self.g = Graph()
+        self.g = g
         self.values = []
 
     def full(self, element):
@@ -100,7 +100,7 @@ class Dag:
         result = self.g.op(f"reduce {kind}", value, attrs=f"[{of_rows}]", to=kept)
         return self.g.op(self.random.choice(["abs", "neg", "logistic"]), result) if self.random.randrange(2) else result
 
-    def text(self):
+    def write(self):
         element = self.random.choice(["f16", "bf16", "f16", "bf16", "f32"])
         turned = self.random.randrange(2)
         a = self.g.argument(tensor(self.m, self.k, element))
@@ -117,17 +117,19 @@ class Dag:
         if self.reduces:
             for _ in range(1 + self.random.randrange(2)):
                 self.g.out(self.reduction(self.random.choice(outputs)))
-        return self.g.text("Contraction")
 
 
-def judge(options, folder, seed):
-    """What is wrong with the graph of a seed; None if nothing is."""
-    dag = Dag(seed, SMALL if options.small else SIZES)
-    path = os.path.join(folder, f"epilogue-{seed}.mlir")
+def judge(options, folder, seeds):
+    """What is wrong with the graphs of `seeds` beside each other; None if nothing is."""
+    g = Graph()
+    dags = [Dag(seed, SMALL if options.small else SIZES, g) for seed in seeds]
+    for dag in dags:
+        dag.write()
+    path = os.path.join(folder, f"epilogue-{'-'.join(map(str, seeds))}.mlir")
     with open(path, "w") as file:
-        file.write(dag.text())
+        file.write(g.text("Contraction"))
     against = "host" if options.target == "cuda" else "reference"
-    command = [options.fusec, "run", path, f"--target={options.target}", f"--against={against}", f"--seed={seed}",
+    command = [options.fusec, "run", path, f"--target={options.target}", f"--against={against}", f"--seed={seeds[0]}",
                "--json", "--no-tuning-record"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit,
@@ -142,7 +144,18 @@ def judge(options, folder, seed):
     if wrong or done.returncode:
         return "; ".join(wrong) or f"code {done.returncode}"
     launches = result["fusion"]["launches"]
-    return None if launches <= dag.launches else f"{launches} launches"
+    return None if launches <= sum(dag.launches for dag in dags) else f"{launches} launches"
+
+
+def findings_of(options, folder, seeds):
+    """[(seed or seeds, what is wrong)]."""
+    wrong = judge(options, folder, seeds)
+    if not wrong:
+        return []
+    if len(seeds) == 1:
+        return [(seeds[0], wrong)]
+    found = [(seed, judge(options, folder, [seed])) for seed in seeds]
+    return [one for one in found if one[1]] or [(f"{seeds[0]} to {seeds[-1]} together", wrong)]
 
 
 def main():
@@ -153,24 +166,27 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--limit", type=float, default=60, help="seconds that one graph may take")
+    parser.add_argument("--together", type=int, default=5, help="graphs of one process (default 5)")
+    parser.add_argument("--limit", type=float, default=60, help="seconds that one process may take")
     parser.add_argument("--seconds", type=float, default=0, help="no graph starts later")
     parser.add_argument("--keep", help="where the graphs are left")
     options = parser.parse_args()
     begin, findings, left = time.time(), 0, 0
 
-    def one(seed):
+    def one(seeds):
+        """(findings, graphs that were left out)."""
         if options.seconds and time.time() - begin > options.seconds:
-            return LEFT_OUT
-        return judge(options, options.keep or folder, seed)
+            return [], len(seeds)
+        return findings_of(options, options.keep or folder, seeds), 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         if options.keep:
             os.makedirs(options.keep, exist_ok=True)
         seeds = range(options.first, options.first + options.count)
-        for seed, wrong in zip(seeds, pool.map(one, seeds)):
-            left += wrong is LEFT_OUT
-            if wrong and wrong is not LEFT_OUT:
-                findings += 1
+        for found, missing in pool.map(one, [seeds[i:i + options.together]
+                                             for i in range(0, options.count, options.together)]):
+            left += missing
+            findings += len(found)
+            for seed, wrong in found:
                 print(f"seed {seed}: {wrong}", flush=True)
     print(f"{options.count - left} graphs on {options.target}, {findings} findings, {time.time() - begin:.0f} s"
           + (f"; {left} left out" if left else ""))

@@ -166,7 +166,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--together", type=int, default=5, help="graphs of one process (default 5)")
+    parser.add_argument("--together", type=int, default=8, help="graphs of one process (default 8)")
     parser.add_argument("--limit", type=float, default=60, help="seconds that one process may take")
     parser.add_argument("--seconds", type=float, default=0, help="no graph starts later")
     parser.add_argument("--keep", help="where the graphs are left")

@@ -10,6 +10,7 @@
 #include "BuildProgram.h"
 #include "InPlace.h"
 #include "IsolateOps.h"
+#include "PlanChoice.h"
 #include "ProgramBuilder.h"
 #include "RegionLowering.h"
 #include "fusec/Conversion/TileToSimt.h"
@@ -120,7 +121,6 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
   fusion::FormGroupsOptions groups;
   groups.target = options.target;
   groups.horizontal = options.horizontal;
-  groups.productStatistics = options.horizontal && !options.batchInvariant;
   std::vector<fusion::SiblingDecision> siblings;
   if (options.horizontal) {
     fusion::MergedContractions merged =
@@ -130,11 +130,11 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
     // Depends on how many rows there are.
     if (options.numerics == NumericsMode::Default && !options.batchInvariant)
       reference::foldProducts(fusion::scaleRows(*entry).constants);
-    // The rows of a divided product are not its outermost loop, so that no
-    // other number of them can follow.
-    if (!options.batchInvariant)
-      fusion::splitSums(*entry, groups.target);
   }
+  PlanWay way = choosePlan(*entry, options);
+  groups.productStatistics = way.statistics;
+  if (way.dividesSums)
+    fusion::splitSums(*entry, groups.target);
   fusion::FusionDecisions decisions = fusion::formGroups(*entry, groups);
   decisions.siblings = std::move(siblings);
   return decisions;

@@ -20,6 +20,7 @@ namespace {
 /// Digests of the values of a function.
 class Digester {
 public:
+  explicit Digester(bool hasContents = true) : hasContents(hasContents) {}
   void add(Region &region, const std::string &owner);
   std::string of(ValueRange values) const {
     std::string text;
@@ -31,6 +32,8 @@ public:
 private:
   std::string describe(Operation &op);
 
+  /// Constants are what they hold.
+  bool hasContents;
   llvm::DenseMap<Value, std::string> digests;
 };
 } // namespace
@@ -42,6 +45,8 @@ std::string Digester::describe(Operation &op) {
   auto constant = dyn_cast<graph::ConstantOp>(op);
   if (!constant || constant.getValue().isSplat())
     os << ' ' << op.getAttrDictionary();
+  else if (!hasContents)
+    os << " any";
   else if (auto bytes = reference::toBytes(constant.getValue()))
     os << ' '
        << digestOf(ArrayRef(reinterpret_cast<const uint8_t *>((*bytes)->data()),
@@ -78,14 +83,21 @@ void Digester::add(Region &region, const std::string &owner) {
   }
 }
 
-std::string driver::graphDigest(func::FuncOp function) {
-  Digester digester;
+static std::string functionDigest(func::FuncOp function, Digester digester) {
   digester.add(function.getBody(), "function");
   std::string text;
   llvm::raw_string_ostream(text) << function.getFunctionType();
   text += ' ' + digester.of(
                     function.getBody().front().getTerminator()->getOperands());
   return digestOf(llvm::arrayRefFromStringRef(text));
+}
+
+std::string driver::graphDigest(func::FuncOp function) {
+  return functionDigest(function, Digester());
+}
+
+std::string driver::planDigest(func::FuncOp function) {
+  return functionDigest(function, Digester(/*hasContents=*/false));
 }
 
 std::string driver::regionDigest(graph::FusionOp fusion) {

@@ -15,6 +15,9 @@ namespace fusec::driver {
 /// which. Neither order, names, locations nor the context matter.
 std::string graphDigest(mlir::func::FuncOp function);
 
+/// The same, whatever constants of more than one value hold.
+std::string planDigest(mlir::func::FuncOp function);
+
 /// The same of what the results of a region are made of its arguments.
 std::string regionDigest(graph::FusionOp fusion);
 

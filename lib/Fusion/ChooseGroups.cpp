@@ -157,7 +157,7 @@ void GroupChooser::run() {
   drain();
   pushSiblings();
   drain();
-  limits.statistics = options.productStatistics;
+  limits.statistics = options.productStatistics != ProductStatistics::Never;
   if (!limits.statistics)
     return;
   // What reads a group that has joined a contraction may join it, too.
@@ -386,7 +386,9 @@ std::optional<Refusal> GroupChooser::check(unsigned a, unsigned b,
       return verdict.refusal();
     time = model.estimate(facts, *verdict).total();
     double apart = timeOf(a) + timeOf(b);
-    if (*time > apart)
+    bool isWanted = limits.statistics &&
+                    options.productStatistics == ProductStatistics::Always;
+    if (*time > apart && !isWanted)
       return Refusal{RefusalReason::NoProfit, nullptr, {}, {}, *time - apart};
   }
   return checkSize(a, b);

@@ -85,7 +85,9 @@ struct FormGroupsPass : fusion::impl::FormGroupsPassBase<FormGroupsPass> {
     result.maxBuffers = maxBuffers;
     result.maxLiveValues = maxLiveValues;
     result.horizontal = horizontal;
-    result.productStatistics = productStatistics;
+    result.productStatistics = productStatistics
+                                   ? ProductStatistics::WherePaying
+                                   : ProductStatistics::Never;
     return result;
   }
 

@@ -136,9 +136,12 @@ static bool isBoxed(Value value, ArrayRef<int64_t> contract,
           value.getDefiningOp()->hasTrait<OpTrait::ConstantLike>());
 }
 
-unsigned fusion::splitSums(FunctionOpInterface function,
-                           const TargetInfo &target) {
-  SmallVector<std::pair<graph::ContractOp, int64_t>> found;
+using DividedSums = SmallVector<std::pair<graph::ContractOp, int64_t>>;
+
+/// The products whose sums are divided, and into how many parts.
+static DividedSums findLongSums(FunctionOpInterface function,
+                                const TargetInfo &target) {
+  DividedSums found;
   for (auto op : function.getFunctionBody().getOps<graph::ContractOp>()) {
     RankedTensorType lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs());
     if (op.getLhsContract().size() != 1 || !isPlain(op.getLhs()) ||
@@ -163,6 +166,17 @@ unsigned fusion::splitSums(FunctionOpInterface function,
     if (parts > 1)
       found.push_back({op, parts});
   }
+  return found;
+}
+
+bool fusion::hasLongSums(FunctionOpInterface function,
+                         const TargetInfo &target) {
+  return !findLongSums(function, target).empty();
+}
+
+unsigned fusion::splitSums(FunctionOpInterface function,
+                           const TargetInfo &target) {
+  DividedSums found = findLongSums(function, target);
   for (auto [op, parts] : found)
     split(op, parts);
   return found.size();

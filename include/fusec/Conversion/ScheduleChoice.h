@@ -25,7 +25,7 @@ struct ScheduleCandidate {
   std::string order;
 };
 
-/// What is asked for one region.
+/// What is asked for one region, or for the regions of a graph.
 struct ScheduleQuestion {
   /// Digest of what the region computes, sizes and types included. Set by who
   /// knows it; a schedule leaves it empty.
@@ -38,6 +38,9 @@ struct ScheduleQuestion {
   /// must be equal, too; elsewhere they must be close. Set by who sets
   /// `problem`.
   bool isExactOnSimpleData = false;
+  /// How a graph is cut into regions, each of which may have questions of its
+  /// own.
+  bool isPlan = false;
 };
 
 struct ScheduleAnswer {

@@ -13,6 +13,11 @@
 
 namespace fusec::fusion {
 
+/// Where reductions of a contraction's rows and columns are a part of its
+/// kernel: nowhere, where one kernel is estimated to be no slower than two, or
+/// wherever it is legal.
+enum class ProductStatistics : uint8_t { Never, WherePaying, Always };
+
 /// Options of the planner.
 struct FormGroupsOptions {
   TargetInfo target = TargetInfo::h200();
@@ -28,7 +33,7 @@ struct FormGroupsOptions {
   bool horizontal = true;
   /// Also make reductions of a contraction's rows and columns a part of its
   /// kernel.
-  bool productStatistics = true;
+  ProductStatistics productStatistics = ProductStatistics::WherePaying;
 };
 
 /// What `fusion` becomes as a kernel; no ops and no cost if it is not legal.

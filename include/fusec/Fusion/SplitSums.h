@@ -22,6 +22,9 @@ namespace fusec::fusion {
 unsigned splitSums(mlir::FunctionOpInterface function,
                    const TargetInfo &target);
 
+/// Whether splitSums would divide any.
+bool hasLongSums(mlir::FunctionOpInterface function, const TargetInfo &target);
+
 /// Into how many parts sums of k terms are divided, 1 where they stay whole.
 /// m, n >= 1 are the results of each of `batch` products. `boxes` where the
 /// copy engine brings both operands: then clusters may be better at dividing.

@@ -98,14 +98,16 @@ struct TuneReport {
   /// Why what was found is not on disk, if it should be and is not.
   std::string notKept;
   /// Sum over launches of what the model's choices took, and of what the
-  /// winners take, µs, where both were timed.
+  /// winners take, µs, where both were timed; of the regions that the model
+  /// cuts the graph into.
   double modelMicroseconds = 0, microseconds = 0;
 };
 
 /// Compiles copies of `module` (one function of graph ops, not simplified) with
 /// each candidate of each kernel, times them on `bench`, tells `chooser` what
 /// won, and writes it to `record` if that is not null. Kernels that take
-/// longest come first. `options.chooser` is not asked. The module's context is
+/// longest come first; where the graph can be cut into kernels in several ways,
+/// they come last, as whole programs. `options.chooser` is not asked. The module's context is
 /// used by this thread alone meanwhile. Fails as `driver::compile` does.
 llvm::Expected<TuneReport>
 tune(mlir::ModuleOp module, const driver::CompileOptions &options, Bench &bench,

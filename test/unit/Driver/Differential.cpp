@@ -151,6 +151,8 @@ void fusec::test::checkGraph(llvm::StringRef text,
     compileOptions.numerics = options.numerics;
     if (options.target)
       compileOptions.target = *options.target;
+    if (fuse)
+      compileOptions.chooser = options.chooser;
     auto compiled = driver::compile(*copy, compileOptions);
     if (!compiled) {
       ADD_FAILURE() << (fuse ? "fused: " : "unfused: ")

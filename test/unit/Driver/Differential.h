@@ -39,6 +39,8 @@ struct DifferentialOptions {
   bool host = false;
   /// The machine that fused kernels are planned for; nothing: the default.
   std::optional<TargetInfo> target = std::nullopt;
+  /// Picks among candidates of the fused program's kernels.
+  std::shared_ptr<const ScheduleChooser> chooser = nullptr;
 };
 
 /// Seeded values of `type`: floats in [-2, 2), integers in [0, limit).

@@ -159,6 +159,54 @@ TEST_F(TuneTest, NothingIsKeptWithoutTime) {
   EXPECT_EQ(compile(chooser).first, compile(nullptr).first);
 }
 
+// A product and the sums of its columns are one kernel, and two where a search
+// found that faster; what constants hold does not matter.
+TEST_F(TuneTest, PlansAreTimedAsWholePrograms) {
+  auto textWith = [](llvm::StringRef constant) {
+    return R"(
+  func.func @f(%x: tensor<72x40xf16>) -> (tensor<72x48xf16>, tensor<48xf32>) {
+    %w = graph.constant dense<)" +
+           constant.str() + R"(> : tensor<40x48xf16>
+    %y = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<72x40xf16>, tensor<40x48xf16> -> tensor<72x48xf16>
+    %z = graph.cast %y : tensor<72x48xf16> -> tensor<72x48xf32>
+    %s = graph.reduce sum %z [0] : tensor<72x48xf32> -> tensor<48xf32>
+    return %y, %s : tensor<72x48xf16>, tensor<48xf32>
+  })";
+  };
+  auto kernelsWith = [&](std::shared_ptr<const ScheduleChooser> chooser,
+                         llvm::StringRef constant) {
+    auto module = parseSourceString<ModuleOp>(textWith(constant), &context);
+    driver::CompileOptions options;
+    options.chooser = std::move(chooser);
+    return llvm::cantFail(driver::compile(*module, options)).kernels.size();
+  };
+  std::string one = "\"0x", other = "\"0x";
+  for (int i = 0; i < 40 * 48; ++i) {
+    one += i % 3 ? "0038" : "003c";
+    other += i % 5 ? "0038" : "003c";
+  }
+  one += '"';
+  other += '"';
+  ASSERT_EQ(kernelsWith(nullptr, one), 1u);
+  auto module = parseSourceString<ModuleOp>(textWith(one), &context);
+  ScriptedBench bench(device, /*fast=*/1);
+  auto chooser = chooserOf(nullptr);
+  TuneReport report = llvm::cantFail(
+      tune::tune(*module, {}, bench, *chooser, machine, record.get(), {}));
+  ASSERT_GE(report.kernels.size(), 2u) << toText(report);
+  const TunedKernel &plan = report.kernels.back();
+  EXPECT_EQ(plan.title, "regions of the graph");
+  ASSERT_TRUE(plan.result.isMeasured) << toText(report);
+  // In one kernel is what the model does, so there is no third way.
+  ASSERT_EQ(plan.result.candidates.size(), 2u) << toText(report);
+  EXPECT_EQ(plan.result.winner, 1u) << toText(report);
+  for (const CandidateResult &candidate : plan.result.candidates)
+    EXPECT_EQ(candidate.dropped, "") << candidate.name;
+  EXPECT_EQ(kernelsWith(chooser, one), 2u);
+  EXPECT_EQ(kernelsWith(chooserOf(record), other), 2u);
+  EXPECT_EQ(kernelsWith(nullptr, other), 1u);
+}
+
 // The same problem has the same digest wherever it is, another one has not.
 TEST_F(TuneTest, ProblemsAreTold) {
   auto problemOf = [&](llvm::StringRef text, NumericsMode numerics) {

@@ -133,7 +133,7 @@ typedef struct fusec_compile_options {
       the largest batch first. */
   const fusec_executable *like;
   /** Greater than 0: first times, for at most so many seconds, the kernels that
-      each contraction could be computed by, on the device, and takes the
+      each region could be computed by, on the device, and takes the
       fastest whose results are those of the model's choice. What is found is
       kept in the context's cache folder and told by the plan ("tuning" in
       fusec_executable_plan_json); messages of level INFO say how far it is.

@@ -25,7 +25,7 @@ OptionSpec fusec::tool::vendorOptionSpec() {
 
 std::vector<OptionSpec> fusec::tool::tuneOptionSpecs() {
   return {{"tune", "[SECONDS]",
-           "time the candidates of each contraction on the device, for at\n"
+           "time the candidates of each kernel on the device, for at\n"
            "most so long (default: 30), and keep what won for later "
            "runs\n(docs/tool.md)"},
           recordOptionSpec(),

@@ -231,7 +231,7 @@ def compile(graph, target="auto", *, device=None, ordinal=0,
     compile_only: make kernels without a device; the result cannot run.
     like: an Executable of the same graph in other sizes (another batch), whose
     plan and kernels are taken; exact, fuse and compute_capability are its.
-    tune: if greater than 0, the candidates of each contraction are timed on the
+    tune: if greater than 0, the candidates of each kernel are timed on the
     device first, for at most so many seconds, and what won is kept.
     tuning_record: False takes the model's choices, also where a search found
     something before.

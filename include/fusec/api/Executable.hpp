@@ -111,7 +111,7 @@ struct CompileOptions {
   /// Not null: takes plan and kernels of this executable of the same graph in
   /// other sizes (another batch).
   const Executable *like = nullptr;
-  /// Greater than 0: times the candidates of each contraction on the device
+  /// Greater than 0: times the candidates of each kernel on the device
   /// first, for at most so many seconds, and keeps what won.
   double tuneSeconds = 0;
   /// False: the model chooses, also where a search found something before.

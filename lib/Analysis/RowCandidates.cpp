@@ -12,7 +12,7 @@ using namespace fusec::analysis;
 /// Those that were worth trying: twice and half of each, the most likely first.
 static constexpr RowLeaning kLeanings[] = {
     {.threads = 1}, {.threads = -1}, {.rows = 1},   {.rows = -1},
-    {.blocks = 1},  {.blocks = -1},  {.vector = 1},
+    {.blocks = 1},  {.blocks = -1},  {.vector = 1}, {.runs = -1},
 };
 
 std::vector<RowTiling> analysis::rowCandidates(const RegionForm &form,
@@ -54,6 +54,8 @@ std::string analysis::nameOf(const RowTiling &tiling) {
     text += ", across rows";
   if (tiling.onePass)
     text += ", one pass";
+  if (tiling.isRun)
+    text += ", one run";
   if (tiling.meeting) {
     add("shares of", tiling.meeting->share);
     add("rows a block", tiling.meeting->ownRows);

@@ -368,7 +368,7 @@ RowTiling Chooser::run() {
   bool isOdd = !across && access.isDense && columns % widest &&
                columns >= kLeastVectors * widest;
   bool isShort = !across && columns % widest && !threads && rows;
-  if (isShort && !isSelected())
+  if (isShort && !isSelected() && !leaning.runs)
     if (auto run =
             runRows(form, access, alongRow(1, /*streams=*/false), target))
       return *run;

@@ -192,6 +192,8 @@ struct RowLeaning {
   int blocks = 0;
   /// Elements of a vector; never more than the model's.
   int vector = 0;
+  /// Without `isRun` (0 or -1).
+  int runs = 0;
 };
 
 /// How `tileRows` may choose.

@@ -250,7 +250,7 @@ void RowSchedule::reduceLevel(ArrayRef<const analysis::RegionStage *> stages) {
   if (!isLooped()) {
     for (const analysis::RegionStage *stage : stages) {
       auto op = cast<graph::ReductionOpInterface>(stage->op);
-      SmallVector<Value> state = lift(*stage);
+      SmallVector<Value> state = liftTile(*stage);
       if (op.getSelected())
         state = addTile(op, startOf(op), state);
       finish(*stage, reduceTiles(op, state));
@@ -270,10 +270,10 @@ void RowSchedule::reduceLevel(ArrayRef<const analysis::RegionStage *> stages) {
   ValueRange carried = loop.getRegionIterArgs();
   for (const analysis::RegionStage *stage : stages) {
     auto op = cast<graph::ReductionOpInterface>(stage->op);
-    SmallVector<Value> lifted = lift(*stage);
-    llvm::append_range(yields,
-                       addTile(op, carried.take_front(lifted.size()), lifted));
-    carried = carried.drop_front(lifted.size());
+    size_t count = op.getStateTypes().size();
+    llvm::append_range(
+        yields, addTile(op, carried.take_front(count), liftTile(*stage)));
+    carried = carried.drop_front(count);
   }
   scf::YieldOp::create(kb.builder, kb.loc, yields);
   kb.builder.setInsertionPointAfter(loop);

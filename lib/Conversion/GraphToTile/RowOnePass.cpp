@@ -123,7 +123,7 @@ Operation *RowSchedule::summedPower(const Unit &unit) const {
 /// (weight, element) of a sum with squares, else the lifted state.
 SmallVector<Value> RowSchedule::liftUnit(const Unit &unit) {
   llvm::SaveAndRestore power(kb.emitter.summedPower, summedPower(unit));
-  SmallVector<Value> states = lift(*unit.stage);
+  SmallVector<Value> states = liftTile(*unit.stage);
   if (!unit.squares)
     return states;
   graph::ElementBuilder eb = kb.emitter.elements();

@@ -170,7 +170,10 @@ protected:
   mlir::RankedTensorType listCarrier();
   /// The state of nothing: for each element, or a list for each warp.
   llvm::SmallVector<mlir::Value> startOf(graph::ReductionOpInterface op);
-  /// `state`, such as `startOf` gives, and a tile of lifted elements.
+  /// What `addTile` takes in: lifted elements, or the keys and coarse numbers
+  /// of those that are selected.
+  llvm::SmallVector<mlir::Value> liftTile(const analysis::RegionStage &stage);
+  /// `state`, such as `startOf` gives, and a tile of `liftTile`.
   llvm::SmallVector<mlir::Value> addTile(graph::ReductionOpInterface op,
                                          mlir::ValueRange state,
                                          mlir::ValueRange lifted);

@@ -30,13 +30,37 @@ SmallVector<Value> RowSchedule::startOf(graph::ReductionOpInterface op) {
   return list;
 }
 
+SmallVector<Value> RowSchedule::liftTile(const analysis::RegionStage &stage) {
+  SmallVector<Value> states = lift(stage);
+  auto op = cast<graph::ReductionOpInterface>(stage.op);
+  if (!op.getSelected())
+    return states;
+  graph::ElementBuilder eb = kb.emitter.elements();
+  SmallVector<Value> loops = eb.apply(stage.loops, spineFull);
+  ValueRange all(loops);
+  unsigned parallel = stage.result.getNumResults();
+  std::unique_ptr<graph::ElementReader> reader = kb.emitter.reader(stage.op);
+  return {states.front(), op.buildCoarse(eb, all.take_front(parallel),
+                                         all.drop_front(parallel), *reader)};
+}
+
 SmallVector<Value> RowSchedule::addTile(graph::ReductionOpInterface op,
                                         ValueRange state, ValueRange lifted) {
   graph::ElementBuilder eb = kb.emitter.elements();
   if (!op.getSelected())
     return op.buildCombine(eb, state, lifted);
   auto select =
-      tile::SelectOp::create(kb.builder, kb.loc, state.getTypes(),
-                             lifted.front(), state, /*axis=*/uint64_t(1));
+      tile::SelectOp::create(kb.builder, kb.loc, state.getTypes(), lifted[0],
+                             lifted[1], state, /*axis=*/uint64_t(1));
+  OpBuilder::InsertionGuard guard(kb.builder);
+  Block &block = select.getMayEnter().emplaceBlock();
+  Value coarse =
+      block.addArgument(getElementTypeOrSelf(lifted[1].getType()), kb.loc);
+  Value last =
+      block.addArgument(getElementTypeOrSelf(lifted[0].getType()), kb.loc);
+  kb.builder.setInsertionPointToStart(&block);
+  graph::ElementBuilder scalars(kb.builder, kb.loc);
+  tile::YieldOp::create(kb.builder, kb.loc,
+                        op.buildMayEnter(scalars, coarse, last));
   return llvm::to_vector_of<Value>(select.getResults());
 }

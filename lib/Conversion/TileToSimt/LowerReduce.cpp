@@ -78,29 +78,9 @@ private:
 } // namespace
 
 SmallVector<Value> ReduceLowering::combine(ValueRange lhs, ValueRange rhs) {
-  IRMapping mapping;
-  Block &block = op.getCombine().front();
   SmallVector<Value> args(lhs);
   llvm::append_range(args, rhs);
-  mapping.map(block.getArguments(), args);
-  // Scalars from around the region: constants, which folding moves out of it.
-  auto bring = [&](Value value) {
-    if (mapping.contains(value) || value.getParentBlock() == &block)
-      return;
-    if (Value known = code.scalars.lookupOrNull(value))
-      mapping.map(value, known);
-    else if (Operation *constant = value.getDefiningOp())
-      code.builder.clone(*constant, mapping);
-  };
-  for (Operation &inner : block.without_terminator()) {
-    llvm::for_each(inner.getOperands(), bring);
-    code.builder.clone(inner, mapping);
-  }
-  llvm::for_each(block.getTerminator()->getOperands(), bring);
-  SmallVector<Value> results;
-  for (Value value : block.getTerminator()->getOperands())
-    results.push_back(mapping.lookupOrDefault(value));
-  return results;
+  return code.inlineRegion(op.getCombine(), args);
 }
 
 SmallVector<Value> ReduceLowering::loadAll(ArrayRef<Value> arrays, Value at) {

@@ -155,6 +155,30 @@ int64_t ThreadCode::findRepeat(tile::LoadOp load) {
   return isWhole ? info.repeat : 1;
 }
 
+SmallVector<Value> ThreadCode::inlineRegion(Region &region, ValueRange args) {
+  IRMapping mapping;
+  Block &block = region.front();
+  mapping.map(block.getArguments(), args);
+  // Scalars from around the region: constants, which folding moves out of it.
+  auto bring = [&](Value value) {
+    if (mapping.contains(value) || value.getParentBlock() == &block)
+      return;
+    if (Value known = scalars.lookupOrNull(value))
+      mapping.map(value, known);
+    else if (Operation *constant = value.getDefiningOp())
+      builder.clone(*constant, mapping);
+  };
+  for (Operation &inner : block.without_terminator()) {
+    llvm::for_each(inner.getOperands(), bring);
+    builder.clone(inner, mapping);
+  }
+  llvm::for_each(block.getTerminator()->getOperands(), bring);
+  SmallVector<Value> results;
+  for (Value value : block.getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(value));
+  return results;
+}
+
 void ThreadCode::materialize(Value tile) {
   if (arrays.contains(tile))
     return;

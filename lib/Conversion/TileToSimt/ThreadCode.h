@@ -73,6 +73,10 @@ public:
   /// for the same register in an enclosing scope are reused.
   mlir::Value element(mlir::Value tile, mlir::Value reg);
 
+  /// The values that a region of scalars yields for `args`.
+  llvm::SmallVector<mlir::Value> inlineRegion(mlir::Region &region,
+                                              mlir::ValueRange args);
+
   /// Makes `tile` an array, now.
   void materialize(mlir::Value tile);
 

@@ -358,11 +358,27 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         return define(op, "m_one_plus_erf(" + use(sum.getOperand()) + ", " +
                               use(sum.getPower()) + ")");
       })
-      .Case<simt::SelectOp>([&](simt::SelectOp select) {
+      .Case<simt::AnyOp>([&](simt::AnyOp any) {
+        return define(op, "any(" + use(any.getCondition()) + ")");
+      })
+      .Case<simt::DealOp>([&](simt::DealOp deal) {
         usesSelect = true;
-        line() << "select_greatest<" << select.getLow() << ", "
-               << select.getHigh() << ">(" << use(select.getElements()) << ", "
-               << use(select.getList()) << ");\n";
+        line() << "deal_list<" << deal.getLow() << ", " << deal.getHigh()
+               << ">(" << use(deal.getList()) << ", " << use(deal.getDealt())
+               << ");\n";
+        return success();
+      })
+      .Case<simt::CollectOp>([&](simt::CollectOp collect) {
+        line() << "collect_list<" << collect.getLow() << ", "
+               << collect.getHigh() << ">(" << use(collect.getDealt()) << ", "
+               << use(collect.getList()) << ");\n";
+        return success();
+      })
+      .Case<simt::SelectOp>([&](simt::SelectOp select) {
+        line() << "select_greatest<" << select.getCount() << ", "
+               << select.getLow() << ", " << select.getHigh() << ">("
+               << use(select.getElements()) << ", " << use(select.getDealt())
+               << ", " << use(select.getLast()) << ");\n";
         return success();
       })
       .Case<simt::ShuffleShiftOp>([&](simt::ShuffleShiftOp shuffle) {

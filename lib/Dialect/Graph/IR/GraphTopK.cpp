@@ -159,11 +159,17 @@ SmallVector<Value> TopKOp::buildIdentity(ElementBuilder &eb) {
       SmallVector<Entry>(getNumResults(), worstEntry(*this, eb)));
 }
 
-static Entry liftEntry(TopKOp op, ElementBuilder &eb, ValueRange parallel,
-                       Value place, ElementReader &reader) {
+/// The element number `place` of the dimension.
+static Value readAt(TopKOp op, ValueRange parallel, Value place,
+                    ElementReader &reader) {
   SmallVector<Value> index(parallel);
   index.insert(index.begin() + op.getDimension(), place);
-  Value value = reader.read(0, index);
+  return reader.read(0, index);
+}
+
+static Entry liftEntry(TopKOp op, ElementBuilder &eb, ValueRange parallel,
+                       Value place, ElementReader &reader) {
+  Value value = readAt(op, parallel, place, reader);
   if (isPacked(op))
     return {keyOf(op).build(eb, value, place)};
   return {value, eb.fromIndex(place, entryTypes(op)[1])};
@@ -175,6 +181,16 @@ SmallVector<Value> TopKOp::buildLift(ElementBuilder &eb, ValueRange parallel,
   SmallVector<Entry> entries(getNumResults(), worstEntry(*this, eb));
   entries.front() = liftEntry(*this, eb, parallel, reduced[0], reader);
   return Sorter::join(entries);
+}
+
+Value TopKOp::buildCoarse(ElementBuilder &eb, ValueRange parallel,
+                          ValueRange reduced, ElementReader &reader) {
+  return keyOf(*this).buildCoarse(eb,
+                                  readAt(*this, parallel, reduced[0], reader));
+}
+
+Value TopKOp::buildMayEnter(ElementBuilder &eb, Value coarse, Value last) {
+  return keyOf(*this).buildMayExceed(eb, coarse, last);
 }
 
 SmallVector<Value> TopKOp::buildAccumulate(ElementBuilder &eb, ValueRange state,

@@ -120,6 +120,42 @@ static Value buildNarrowScore(ElementBuilder &eb, Value value, FloatType real,
   return eb.select(isNan, constant(32767), score);
 }
 
+/// The f32 that `buildFloatScore` has `score` for; NaN for the least integer.
+static Value buildFromFloatScore(ElementBuilder &eb, Value score, bool isMax,
+                                 bool isWide) {
+  Type i32 = eb.getBuilder().getI32Type(), f32 = eb.getBuilder().getF32Type();
+  Value sign = eb.make<arith::ShRSIOp>(score, eb.integer(i32, 31));
+  Value flipped = eb.make<arith::AndIOp>(
+      sign, eb.integer(i32, isWide ? 0x7fff0000 : 0x7fffffff));
+  Value value = eb.make<arith::BitcastOp>(
+      eb.type(f32), eb.make<arith::XOrIOp>(score, flipped));
+  return isMax ? value : eb.make<arith::NegFOp>(value);
+}
+
+/// The number (f32) that `buildNarrowScore` has `score` for; NaN for -2^15.
+static Value buildFromNarrowScore(ElementBuilder &eb, Value score,
+                                  FloatType real, bool isMax) {
+  Type i32 = eb.getBuilder().getI32Type(), f32 = eb.getBuilder().getF32Type();
+  unsigned width = real.getWidth();
+  auto constant = [&](int64_t number) { return eb.integer(i32, number); };
+  Value zero = constant(0);
+  Value isBelow = ops::compare(eb, arith::CmpIPredicate::slt, score, zero);
+  Value minus = eb.make<arith::SubIOp>(zero, score);
+  Value magnitude = eb.select(isBelow, minus, score);
+  Value sign = constant(int64_t(1) << (width - 1));
+  Value bits =
+      eb.make<arith::OrIOp>(magnitude, isMax ? eb.select(isBelow, sign, zero)
+                                             : eb.select(isBelow, zero, sign));
+  Type narrow = eb.getBuilder().getIntegerType(width);
+  Value value = eb.make<arith::ExtFOp>(
+      eb.type(f32),
+      eb.make<arith::BitcastOp>(
+          eb.type(real), eb.make<arith::TruncIOp>(eb.type(narrow), bits)));
+  Value isLeast =
+      ops::compare(eb, arith::CmpIPredicate::eq, score, constant(-32768));
+  return eb.select(isLeast, eb.real(f32, std::nan("")), value);
+}
+
 //===----------------------------------------------------------------------===//
 // Keys
 //===----------------------------------------------------------------------===//
@@ -145,21 +181,52 @@ Value OrderedKey::build(ElementBuilder &eb, Value value, Value place) const {
   Type type = getType(eb.getBuilder().getContext());
   Type i32 = eb.getBuilder().getI32Type();
   auto real = dyn_cast<FloatType>(element);
-  bool isShort = getBits() == 32,
-       isWide = isShort && isa<BFloat16Type>(element);
+  bool isShort = getBits() == 32;
   Value score = !real ? buildIntegerScore(eb, value, element, isMax)
-                : isShort && !isWide
+                : isShort && !isWide()
                     ? buildNarrowScore(eb, value, real, isMax)
-                    : buildFloatScore(eb, value, isMax, isWide);
+                    : buildFloatScore(eb, value, isMax, isWide());
   if (!isShort)
     score = eb.make<arith::ShLIOp>(
         eb.make<arith::ExtSIOp>(eb.type(type), score), eb.integer(type, 32));
-  else if (!isWide)
+  else if (!isWide())
     score = eb.make<arith::MulIOp>(score, eb.integer(i32, 65536));
   Value low = eb.make<arith::IndexCastOp>(eb.type(type), place);
   if (!last)
     low = eb.make<arith::SubIOp>(placeMask(eb), low);
   return eb.make<arith::AddIOp>(score, low);
+}
+
+Value OrderedKey::buildScore(ElementBuilder &eb, Value key) const {
+  Type i32 = eb.getBuilder().getI32Type();
+  if (isWide())
+    return eb.make<arith::AndIOp>(key, eb.integer(i32, -65536));
+  if (getBits() == 32)
+    return eb.make<arith::ShRSIOp>(key, eb.integer(i32, 16));
+  Type type = getType(eb.getBuilder().getContext());
+  return eb.make<arith::TruncIOp>(
+      eb.type(i32), eb.make<arith::ShRSIOp>(key, eb.integer(type, 32)));
+}
+
+Value OrderedKey::buildCoarse(ElementBuilder &eb, Value value) const {
+  return isa<FloatType>(element) ? value
+                                 : buildIntegerScore(eb, value, element, isMax);
+}
+
+Value OrderedKey::buildMayExceed(ElementBuilder &eb, Value coarse,
+                                 Value key) const {
+  Value score = buildScore(eb, key);
+  auto real = dyn_cast<FloatType>(element);
+  // The least integer has the least score.
+  if (!real)
+    return ops::compare(eb, arith::CmpIPredicate::sge, coarse, score);
+  Value bound = getBits() == 32 && !isWide()
+                    ? buildFromNarrowScore(eb, score, real, isMax)
+                    : buildFromFloatScore(eb, score, isMax, isWide());
+  // NaN may be anywhere, and what stands for the least integer is NaN.
+  return eb.make<arith::CmpFOp>(isMax ? arith::CmpFPredicate::UGE
+                                      : arith::CmpFPredicate::ULE,
+                                coarse, bound);
 }
 
 Value OrderedKey::buildIndex(ElementBuilder &eb, Value key, Type result) const {

@@ -32,12 +32,25 @@ public:
   /// The key of `value` (in its compute type) at `place` (index).
   mlir::Value build(ElementBuilder &builder, mlir::Value value,
                     mlir::Value place) const;
+  /// A number that orders as elements do, but for their places and NaN: a float
+  /// itself, the score of an integer.
+  mlir::Value buildCoarse(ElementBuilder &builder, mlir::Value value) const;
+  /// Whether (i1) an element of the number `coarse` may have a key above `key`;
+  /// true if that is the least integer.
+  mlir::Value buildMayExceed(ElementBuilder &builder, mlir::Value coarse,
+                             mlir::Value key) const;
   /// The place of a key as an element of `result`.
   mlir::Value buildIndex(ElementBuilder &builder, mlir::Value key,
                          mlir::Type result) const;
 
 private:
   mlir::Value placeMask(ElementBuilder &builder) const;
+  /// The score above the place in `key` (i32); clear below it where isWide.
+  mlir::Value buildScore(ElementBuilder &builder, mlir::Value key) const;
+  /// 32 bits for 16-bit floats of f32's exponent, whose scores are f32's.
+  bool isWide() const {
+    return getBits() == 32 && llvm::isa<mlir::BFloat16Type>(element);
+  }
 
   mlir::Type element;
   int64_t size;

@@ -256,6 +256,17 @@ LogicalResult SelectOp::verify() {
       return emitOpError()
              << "expected a list of one element a warp along axis " << axis;
   }
+  auto coarse = cast<RankedTensorType>(getCoarse().getType());
+  if (coarse.getShape() != from.getShape() ||
+      getLayout(coarse) != getLayout(from))
+    return emitOpError("expected coarse numbers in the operand's layout");
+  TypeRange args = getMayEnter().getArgumentTypes();
+  TypeRange found = getMayEnter().front().getTerminator()->getOperandTypes();
+  if (args.size() != 2 || args[0] != coarse.getElementType() ||
+      args[1] != from.getElementType() || found.size() != 1 ||
+      !found[0].isInteger(1))
+    return emitOpError("expected a region from a coarse number and an element "
+                       "to i1");
   return success();
 }
 

@@ -81,6 +81,22 @@ def ReductionOpInterface : OpInterface<"ReductionOpInterface", [FusibleOpInterfa
       a lifted point is one of them before identities. A point that is not
       above the last of a list need not be combined with it.
     }], "int64_t", "getSelected", (ins), [{}], [{ return 0; }]>,
+    InterfaceMethod<[{
+      Where points are selected: a number of the point that takes few
+      instructions and decides about most of them (`buildMayEnter`).
+    }], "::mlir::Value", "buildCoarse",
+      (ins "::fusec::graph::ElementBuilder &":$builder, "::mlir::ValueRange":$parallel,
+           "::mlir::ValueRange":$reduced, "::fusec::graph::ElementReader &":$reader), [{}], [{
+        llvm_unreachable("selects nothing");
+      }]>,
+    InterfaceMethod<[{
+      False (i1) for no point above `last`, the last of a list, nor for any while
+      that is the least integer.
+    }], "::mlir::Value", "buildMayEnter",
+      (ins "::fusec::graph::ElementBuilder &":$builder, "::mlir::Value":$coarse,
+           "::mlir::Value":$last), [{}], [{
+        llvm_unreachable("selects nothing");
+      }]>,
     InterfaceMethod<"Result `result` from the final state.",
       "::mlir::Value", "buildFinish",
       (ins "::fusec::graph::ElementBuilder &":$builder, "::mlir::ValueRange":$state,

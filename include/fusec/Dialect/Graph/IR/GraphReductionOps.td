@@ -73,6 +73,10 @@ def Graph_TopKOp : Graph_ReductionOp<"top_k", "reduction"> {
     bool readsRounded() { return true; }
     int64_t getElementCost() { return 14; }
     int64_t getSelected();
+    ::mlir::Value buildCoarse(ElementBuilder &builder, ::mlir::ValueRange parallel,
+        ::mlir::ValueRange reduced, ElementReader &reader);
+    ::mlir::Value buildMayEnter(ElementBuilder &builder, ::mlir::Value coarse,
+        ::mlir::Value last);
     ::llvm::SmallVector<::mlir::Value> buildAccumulate(ElementBuilder &builder,
         ::mlir::ValueRange state, ::mlir::ValueRange parallel,
         ::mlir::ValueRange reduced, ElementReader &reader);

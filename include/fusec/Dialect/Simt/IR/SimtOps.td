@@ -145,16 +145,43 @@ def Simt_OnePlusErfOp : Simt_Op<"one_plus_erf", [Pure, SameOperandsAndResultType
   let assemblyFormat = "$operand `,` $power attr-dict `:` type($result)";
 }
 
-def Simt_SelectOp : Simt_Op<"select", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "merges the integers of a group of lanes into the sorted list that each of them holds";
+// All lanes take part in what lanes do together, so it stays where it is.
+def Simt_AnyOp : Simt_Op<"any", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "whether the condition holds in one lane of the warp; all lanes take part";
+  let arguments = (ins I1:$condition);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$condition attr-dict";
+}
+
+class Simt_ListOp<string mnemonic> : Simt_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = [{
-    `list` has the greatest of all, greatest first. Lanes of a group differ in
-    the bits from `low` up to but without `high` of their number (`low` equal to
-    `high`: each is a group). All lanes of the warp take part. Elements differ
-    from each other and from the list's, but for the least integer.
+    Lanes of a group differ in the bits from `low` up to but without `high` of
+    their number (`low` equal to `high`: each is a group). All lanes of the warp
+    take part. Of a list that is dealt out, lane i of g has the entries i, i + g
+    and so on.
   }];
-  let arguments = (ins Simt_Buffer:$elements, Simt_Buffer:$list, I64Attr:$low, I64Attr:$high);
-  let assemblyFormat = "$elements `into` $list `lanes` $low `to` $high attr-dict `:` type($elements) `,` type($list)";
+}
+def Simt_DealOp : Simt_ListOp<"deal"> {
+  let summary = "deals a list that all lanes of a group hold out to them";
+  let arguments = (ins Simt_Buffer:$list, Simt_Buffer:$dealt, I64Attr:$low, I64Attr:$high);
+  let assemblyFormat = "$list `to` $dealt `lanes` $low `to` $high attr-dict `:` type($list) `,` type($dealt)";
+}
+def Simt_CollectOp : Simt_ListOp<"collect"> {
+  let summary = "the converse of `simt.deal`";
+  let arguments = (ins Simt_Buffer:$dealt, Simt_Buffer:$list, I64Attr:$low, I64Attr:$high);
+  let assemblyFormat = "$dealt `to` $list `lanes` $low `to` $high attr-dict `:` type($dealt) `,` type($list)";
+}
+def Simt_SelectOp : Simt_ListOp<"select"> {
+  let summary = "merges the integers of a group of lanes into a sorted list that is dealt out to them";
+  let description = [{
+    The list has the `count` greatest of all, greatest first; `last` is the last
+    of them. Elements differ from each other and from the list's, but for the
+    least integer. Lanes as in `simt.deal`.
+  }];
+  let arguments = (ins Simt_Buffer:$elements, Simt_Buffer:$dealt, Simt_Buffer:$last, I64Attr:$count,
+                       I64Attr:$low, I64Attr:$high);
+  let assemblyFormat = [{$elements `into` $dealt `last` $last `of` $count `lanes` $low `to` $high attr-dict `:`
+    type($elements) `,` type($dealt) `,` type($last)}];
 }
 
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -243,21 +243,27 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SameVariadicOperandSize, SingleBloc
   let hasVerifier = 1;
 }
 
-def Tile_SelectOp : Tile_Op<"select", [Pure]> {
+def Tile_SelectOp : Tile_Op<"select", [Pure, SingleBlock]> {
   let summary = "the greatest integers of a tile and of a list, sorted";
   let description = [{
+    The region gets an element of `coarse` and the last of the list and says
+    whether (i1) the operand's element may be above that: it is computed where
+    one of a few elements may.
+
     `list` and the results have, for each warp (and block of a cluster) that
     holds a part of `axis`, the greatest integers of that part so far, greatest
     first. Elements of the operand differ from each other and from the list's,
     but for the least integer, which stands for none.
   }];
-  let arguments = (ins Tile_Tile:$operand, Variadic<Tile_Tile>:$list, I64Attr:$axis);
+  let arguments = (ins Tile_Tile:$operand, Tile_Tile:$coarse, Variadic<Tile_Tile>:$list, I64Attr:$axis);
   let results = (outs Variadic<Tile_Tile>:$results);
-  let assemblyFormat = [{$operand `into` $list `axis` $axis attr-dict `:` type($operand) `,` type($list) `->` type($results)}];
+  let regions = (region SizedRegion<1>:$mayEnter);
+  let assemblyFormat = [{$operand `where` $coarse `into` $list `axis` $axis attr-dict `:`
+    type($operand) `,` type($coarse) `,` type($list) `->` type($results) $mayEnter}];
   let hasVerifier = 1;
 }
 
-def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["ReduceOp", "ContractOp"]>]> {
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["ContractOp", "ReduceOp", "SelectOp"]>]> {
   let summary = "ends a region of a tile op";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";

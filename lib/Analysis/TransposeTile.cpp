@@ -17,6 +17,8 @@ static constexpr int64_t kLongRun = 256, kShortRun = 128;
 // Two for each multiprocessor.
 static constexpr int64_t kManyBlocks = 256;
 static constexpr int64_t kAccessBytes = 16;
+// What the L2 moves at once.
+static constexpr int64_t kSectorBytes = 32;
 // Accesses of fewer bytes a lane are not worth a tile without images.
 static constexpr int64_t kNarrowBytes = 4;
 // What a thread moves.
@@ -26,8 +28,8 @@ static constexpr int64_t kLeastTile = 32, kMostTile = 128;
 static constexpr int64_t kFewColumns = 16;
 // Elements of a thread where outputs are written as one run.
 static constexpr int64_t kMostElements = 64;
-// Static shared memory of a block.
-static constexpr int64_t kSharedBytes = 40 * 1024;
+// Static shared memory of a block, of which five run on a multiprocessor.
+static constexpr int64_t kSharedBytes = 42 * 1024;
 // Rows in shared memory start at other banks where they are not swizzled.
 static constexpr int64_t kRunPadding = 48;
 
@@ -218,7 +220,7 @@ bool Finder::chooseImages(TransposeTile &tile, int64_t bytes, int64_t run) {
   if (!allWhole(tile.turned))
     return false;
   int64_t vector = kAccessBytes / outputBytes;
-  tile.lead = tile.columns.size % vector ? vector : 0;
+  tile.lead = tile.columns.size % vector ? kSectorBytes / outputBytes : 0;
   chooseSides(tile, bytes, run);
   tile.columns.vector = vector;
   tile.turnsOutputs = false;

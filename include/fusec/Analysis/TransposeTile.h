@@ -75,9 +75,10 @@ struct TransposeTile {
   /// One for each turned input, where vectors of memory start anywhere in rows
   /// or columns (odd sizes); none where rows and columns are whole vectors.
   llvm::SmallVector<TileImage, 2> images;
-  /// Where the outputs' rows start anywhere in a vector: the elements of one.
-  /// The tile of a row begins at the first whole vector behind
-  /// columns.tile * block - lead. Else 0.
+  /// Where the outputs' rows start anywhere in a vector: the elements of a
+  /// sector of memory, of which the L2 writes a part as slowly as all. The tile
+  /// of a row begins at the first whole one behind columns.tile * block - lead.
+  /// Else 0.
   int64_t lead = 0;
   /// Elements of the outputs between two rows.
   llvm::SmallVector<int64_t> outputStrides;

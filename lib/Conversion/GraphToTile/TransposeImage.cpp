@@ -14,11 +14,11 @@
 // residue = start modulo a vector (fusec/Analysis/TransposeTile.h). So vectors
 // are copied as they are, one more than the rows fill.
 //
-// Out: row r of the outputs has its first whole vector behind the tile's start
-// at shift(r) = -(start + r * stride) modulo a vector, and the block takes from
-// there on as many columns as the tile has. Tiles start a vector early
+// Out: row r of the outputs has its first whole sector behind the tile's start
+// at shift(r) = -(start + r * stride) modulo a sector, and the block takes from
+// there on as many columns as the tile has. Tiles start a sector early
 // (`lead`), so that the first one of a row includes what lies before its first
-// vector. Blocks at an edge store single elements.
+// sector. Blocks at an edge store single elements.
 //===----------------------------------------------------------------------===//
 #include "TransposeSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -53,6 +53,8 @@ static constexpr int64_t kMuchWork = 16;
 static constexpr int64_t kRingBytes = 144 * 1024;
 static constexpr int64_t kMostStages = 3;
 static constexpr int64_t kLeastCopy = 4;
+// Warps along rows where elements are stored, too.
+static constexpr int64_t kStoredRowWarps = 2;
 // What the last block should have to combine; larger blocks leave less.
 static constexpr int64_t kPartValues = 16 * 1024;
 // Registers of their threads that hold states.
@@ -239,6 +241,12 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
           ? threads / 32
           : std::min<int64_t>(leaned(8, leaning.threads),
                               llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
+  while (streams && access.storedBytes && result.lanes == 1 &&
+         result.columnWarps > 1 && result.rowWarps < kStoredRowWarps &&
+         rows % (2 * result.rows()) == 0) {
+    result.columnWarps /= 2;
+    result.rowWarps *= 2;
+  }
   int64_t most = streams ? result.vector : kMaxElements;
   result.repeats =
       std::min(llvm::divideCeil(columns, uint64_t(result.columnWarps)),
@@ -408,6 +416,8 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
     }
     addStages(split);
     split.onePass = true;
+    // Reads and writes all over the memory disturb each other.
+    split.inTurn = across && access.storedBytes;
     if (split.splits > 1 && split.blocks(rows) > whole.blocks(rows))
       return split;
   }

@@ -126,6 +126,9 @@ struct RowTiling {
   int64_t splits = 1;
   /// Columns that each of them takes: a multiple of unroll * columns().
   int64_t columnsPerSplit = 0;
+  /// The blocks that share a row take iterations in turn, so that all of them
+  /// are in one stretch of memory at a time; else each has a run of columns.
+  bool inTurn = false;
   /// Chunks of an iteration whose loads are issued together.
   int64_t unroll = 1;
   /// Iterations that have a place in shared memory, where copies run ahead of

@@ -224,9 +224,10 @@ void RowSchedule::finish(const analysis::RegionStage &stage, ValueRange state) {
   kb.emitter.setCarrier(full);
 }
 
-scf::ForOp RowSchedule::columnLoop(Value start, Value end, ValueRange inits) {
-  auto loop =
-      scf::ForOp::create(kb.builder, kb.loc, start, end, kb.index(step), inits);
+scf::ForOp RowSchedule::columnLoop(Value start, Value end, ValueRange inits,
+                                   int64_t turns) {
+  auto loop = scf::ForOp::create(kb.builder, kb.loc, start, end,
+                                 kb.index(step * turns), inits);
   kb.enterBody(loop);
   return loop;
 }

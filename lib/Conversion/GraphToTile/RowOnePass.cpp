@@ -318,7 +318,7 @@ SmallVector<Value> RowSchedule::walkColumns(ArrayRef<Unit> all,
   scf::ForOp loop;
   {
     OpBuilder::InsertionGuard guard(kb.builder);
-    loop = columnLoop(part.start, part.end, inits);
+    loop = columnLoop(part.start, part.end, inits, part.turns);
     // All loads of an iteration first, then the arithmetic, then the stores.
     struct Chunk {
       SmallVector<Value> spine;
@@ -524,11 +524,16 @@ LogicalResult RowSchedule::runSplit() {
   kb.begin(tiling.threads(), {groups, tiling.splits, 1}, {rows / rowUnit},
            scratch, /*kept=*/1);
   setUpRows(kb.carrierType({tiling.rows(), chunk}, layout));
-  Value start = kb.mulIndex(kb.blockId(1), tiling.columnsPerSplit);
-  Value end = arith::MinSIOp::create(
-      kb.builder, kb.loc, kb.addIndex(start, kb.index(tiling.columnsPerSplit)),
-      paddedColumns());
-  storePart(reducePart(units(), {{start, end, false}}, hasFull()));
+  Columns part = {
+      kb.mulIndex(kb.blockId(1), tiling.inTurn ? step : tiling.columnsPerSplit),
+      paddedColumns()};
+  if (tiling.inTurn)
+    part.turns = tiling.splits;
+  else
+    part.end = arith::MinSIOp::create(
+        kb.builder, kb.loc,
+        kb.addIndex(part.start, kb.index(tiling.columnsPerSplit)), part.end);
+  storePart(reducePart(units(), {part}, hasFull()));
   Value isLast = tile::TicketOp::create(
       kb.builder, kb.loc, kb.builder.getI1Type(),
       kb.scratch(scratch.size() - 1), kb.blockId(0), tiling.splits);

@@ -41,6 +41,8 @@ protected:
     mlir::Value base = {};
     /// From the last iteration to the first; start and end are constants.
     bool isBackwards = false;
+    /// Blocks that take iterations in turn.
+    int64_t turns = 1;
   };
 
   // Row.cpp
@@ -96,10 +98,10 @@ protected:
   llvm::SmallVector<mlir::Value> fullValues(OutputFilter which = isFull);
   void storeFull(mlir::ValueRange values, OutputFilter which = isFull);
   void storeOfLevel(unsigned level);
-  /// A loop over [start, end) in iterations of `step` columns, empty so far;
-  /// the builder is moved into it.
+  /// A loop over [start, end) in iterations of `step` columns, of which it has
+  /// every one of `turns`, empty so far; the builder is moved into it.
   mlir::scf::ForOp columnLoop(mlir::Value start, mlir::Value end,
-                              mlir::ValueRange inits);
+                              mlir::ValueRange inits, int64_t turns = 1);
   mlir::Value paddedColumns() {
     return kb.index(llvm::divideCeil(body, step) * step);
   }

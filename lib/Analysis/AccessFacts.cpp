@@ -29,14 +29,17 @@ int64_t analysis::strideAlong(AffineMap map, ArrayRef<int64_t> shape,
   return linear(next) - linear(origin);
 }
 
-/// Whether `map` reads a tensor of `shape` at the spine's own linear index.
+/// Whether `map` reads a tensor of `shape` without gaps in the order of `dims`
+/// of the spine, outermost first.
 static bool isLinear(const RegionForm &form, AffineMap map,
-                     ArrayRef<int64_t> shape) {
+                     ArrayRef<int64_t> shape, ArrayRef<unsigned> dims) {
   SmallVector<int64_t> spine = form.spine();
   int64_t stride = 1;
-  for (unsigned dim = spine.size(); dim-- > 0; stride *= spine[dim])
+  for (unsigned dim : llvm::reverse(dims)) {
     if (spine[dim] > 1 && strideAlong(map, shape, dim) != stride)
       return false;
+    stride *= spine[dim];
+  }
   return llvm::all_of(map.compose(SmallVector<int64_t>(spine.size(), 0)),
                       [](int64_t index) { return index == 0; });
 }
@@ -58,6 +61,10 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
   AccessFacts result;
   int64_t points = product(form.spine());
   int64_t narrowest = 16;
+  auto along = llvm::to_vector(llvm::seq<unsigned>(0, form.spine().size()));
+  SmallVector<unsigned> across(along);
+  std::rotate(across.begin(), across.begin() + form.parallel.size(),
+              across.end());
   auto note = [&](AffineMap map, Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     addAccess(result, form, map, type);
@@ -65,7 +72,7 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
       return;
     if (std::optional<DType> dtype = graph::toDType(type.getElementType()))
       narrowest = std::min<int64_t>(narrowest, byteSize(*dtype));
-    result.isDense &= map && isLinear(form, map, type.getShape());
+    result.isDense &= map && isLinear(form, map, type.getShape(), along);
   };
   llvm::SmallPtrSet<Operation *, 16> inside(form.ops.begin(), form.ops.end());
   llvm::SmallPtrSet<Value, 8> inputs;
@@ -77,6 +84,7 @@ AccessFacts analysis::accessFacts(FactTable &facts, const RegionForm &form) {
       return;
     if (inputs.insert(value).second)
       result.inputBytes += byteSize(*dtype);
+    result.isDenseAcross &= map && isLinear(form, map, type.getShape(), across);
     if (map && type.getNumElements() > largest) {
       largest = type.getNumElements();
       setOrder(result, form, map, type.getShape());

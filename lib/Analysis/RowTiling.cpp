@@ -6,6 +6,7 @@
 #include "RowMeeting.h"
 #include "RowPasses.h"
 #include "RowRun.h"
+#include "RowSkew.h"
 #include "RowTurn.h"
 #include "Sizes.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
@@ -129,6 +130,9 @@ private:
            llvm::any_of(form.stages, [](const RegionStage &stage) {
              return cast<graph::ReductionOpInterface>(stage.op).getSelected();
            });
+  }
+  int64_t widest() const {
+    return vectorAlong(0, access.elementBytes, kMaxVector);
   }
   /// Few blocks without a split.
   bool isStarved(const RowTiling &tiling) const {
@@ -368,23 +372,22 @@ RowTiling Chooser::run() {
       access.parallelContiguous > access.reducedContiguous && innerRows >= 8;
   int64_t vector = vectorAlong(across ? innerRows : innerColumns,
                                access.elementBytes, kMaxVector);
-  int64_t widest = vectorAlong(0, access.elementBytes, kMaxVector);
   if (!across && !threads && rows)
     if (auto turned =
             turnRows(form, access, alongRow(vector, /*streams=*/false), target))
       return *turned;
-  bool isOdd = !across && access.isDense && columns % widest &&
-               columns >= kLeastVectors * widest;
-  bool isShort = !across && columns % widest && !threads && rows;
+  bool isOdd = !across && access.isDense && columns % widest() &&
+               columns >= kLeastVectors * widest();
+  bool isShort = !across && columns % widest() && !threads && rows;
   if (isShort && !isSelected() && !leaning.runs)
     if (auto run =
             runRows(form, access, alongRow(1, /*streams=*/false), target))
       return *run;
   if (!isOdd || threads || !rows)
     return choose(leaned(vector, -leaning.vector), across);
-  int64_t all = std::exchange(columns, columns / widest * widest);
+  int64_t all = std::exchange(columns, columns / widest() * widest());
   isShifted = true;
-  RowTiling result = choose(widest, across);
+  RowTiling result = choose(widest(), across);
   // Blocks that share rows take what lies between vectors element by element.
   if (result.meeting) {
     columns = all;
@@ -392,7 +395,7 @@ RowTiling Chooser::run() {
     return choose(vector, across);
   }
   // Chunks of one vector a thread, of which the last alone needs a mask.
-  result.edges = 2 * widest;
+  result.edges = 2 * widest();
   result.unroll *= std::exchange(result.repeats, 1);
   return result;
 }
@@ -407,6 +410,9 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
     return whole;
   if (isStarved(whole) && canSplit(form, rescale)) {
     RowTiling split = make(true);
+    if (across && 2 * vector < widest())
+      if (auto skewed = skewRows(form, access, acrossRows(widest(), true)))
+        split = *skewed;
     addUnroll(split);
     addSplits(split);
     while (across && split.threads() < kMaxThreads &&

@@ -31,6 +31,9 @@ struct AccessFacts {
   /// Every buffer of full size is read and written at the spine's own linear
   /// index: rows follow each other in memory without gaps.
   bool isDense = true;
+  /// Every input of full size has its rows beside each other, column after
+  /// column without gaps.
+  bool isDenseAcross = true;
   /// How the largest input lies in memory, outermost first: `outerRows`
   /// parallel dims, reduced dims, the other parallel dims, `innerColumns`
   /// reduced dims (channels of a group, where groups are rows).
@@ -147,6 +150,12 @@ struct RowTiling {
   /// whole aligned vectors of a row, and its two ends, together fewer elements
   /// than this, are taken one a thread. 0: rows start at a vector.
   int64_t edges = 0;
+  /// Across rows: columns start anywhere in a vector of memory, so a thread
+  /// takes the rows that are whole vectors of its columns, which are up to
+  /// `skew` - 1 before those of its place. Blocks overlap by so many rows, and
+  /// states of threads are put in order before they are combined. 0: columns
+  /// start at a vector, or have none.
+  int64_t skew = 0;
   /// Rows start anywhere in a vector of memory, but those of a block follow
   /// each other and are whole vectors together: inputs and outputs go through
   /// shared memory as one run, of which threads take single elements.
@@ -163,6 +172,8 @@ struct RowTiling {
   int64_t rows() const {
     return 32 / lanes * rowWarps * rowRepeats * (across ? vector : 1);
   }
+  /// Those of them that the block is for.
+  int64_t ownRows() const { return rows() - skew; }
   int64_t columns() const {
     return (across ? 1 : vector) * lanes * repeats * columnWarps * cluster;
   }
@@ -180,7 +191,7 @@ struct RowTiling {
   int64_t blocks(int64_t count) const {
     if (meeting)
       return meeting->groups() * splits;
-    return (count + rows() - 1) / rows() * splits * cluster;
+    return (count + ownRows() - 1) / ownRows() * splits * cluster;
   }
 };
 

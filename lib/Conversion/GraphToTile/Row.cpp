@@ -18,6 +18,7 @@
 //  columns
 //    each in one pass and store the states; the last block to finish combines
 //    them in order and stores what is one value a row.
+//  * skewed (RowSkew.cpp): split, across rows of which there is an odd number.
 //  * of odd length (RowEdges.cpp): any of these but the first, with what lies
 //    between vectors of memory apart.
 //  * a run (RowRun.cpp): persistent, short rows of odd length, which go through
@@ -39,7 +40,7 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 
 Value RowSchedule::firstRow() {
-  return kb.mulIndex(kb.blockId(0), tiling.rows());
+  return kb.mulIndex(kb.blockId(0), tiling.ownRows());
 }
 
 Value RowSchedule::rowsInside(RankedTensorType carrier, Value linear) {
@@ -478,6 +479,11 @@ graph_to_tile::scheduleRow(KernelBuilder &kb,
   }
   if (tiling.isRun) {
     scheduleRun(kb, tiling);
+    return kb.kernel;
+  }
+  if (tiling.skew) {
+    if (failed(scheduleSkew(kb, tiling)))
+      return failure();
     return kb.kernel;
   }
   if (failed(RowSchedule(kb, tiling).run()))

@@ -75,11 +75,18 @@ LogicalResult graph_to_tile::checkTiling(KernelBuilder &kb,
   for (const analysis::RegionForm *sizes : {&kb.form, &kb.counted}) {
     if (sizes->reduced != kb.pattern.reduced)
       return kb.fusion.emitOpError("reduces other sizes than its pattern");
-    if (tiling.across && !sizes->parallel.empty() &&
+    if (tiling.across && !tiling.skew && !sizes->parallel.empty() &&
         sizes->parallel.back() % tiling.vector)
       return kb.fusion.emitOpError()
              << "has rows of " << sizes->parallel.back()
              << ": expected a multiple of " << tiling.vector;
+    int64_t rows = KernelBuilder::product(sizes->parallel),
+            columns = KernelBuilder::product(sizes->reduced);
+    if (tiling.skew &&
+        (rows * tiling.columns() % tiling.skew || rows * columns % tiling.skew))
+      return kb.fusion.emitOpError()
+             << "has " << rows << " rows: expected whole vectors of "
+             << tiling.skew << " in " << tiling.columns() << " columns";
   }
   return success();
 }

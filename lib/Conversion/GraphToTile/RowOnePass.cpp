@@ -386,6 +386,7 @@ SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all,
   SmallVector<Value> states = tiling.edges ? statesOfEdges(all) : startOf(all);
   for (const Columns &part : parts)
     states = walkColumns(all, part, states, storesFull);
+  states = inOrder(all, states);
   SmallVector<Value> result;
   ValueRange carried = states;
   for (const Unit &unit : all) {
@@ -515,7 +516,7 @@ void RowSchedule::finishParts() {
 }
 
 LogicalResult RowSchedule::runSplit() {
-  int64_t groups = llvm::divideCeil(rows, tiling.rows());
+  int64_t groups = llvm::divideCeil(rows, tiling.ownRows());
   SmallVector<KernelBuilder::Scratch> scratch;
   for (const Unit &unit : units())
     for (Type type : typesOf(unit))

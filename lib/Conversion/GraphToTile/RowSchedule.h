@@ -23,8 +23,8 @@ public:
         chunk(tiling.columns()), step(chunk * tiling.unroll),
         rows(KernelBuilder::product(kb.counted.parallel)),
         columns(KernelBuilder::product(form.reduced)),
-        body(tiling.body(columns)), rowUnit(tiling.across ? tiling.vector : 1) {
-  }
+        body(tiling.body(columns)),
+        rowUnit(tiling.across && !tiling.skew ? tiling.vector : 1) {}
   virtual ~RowSchedule() = default;
   mlir::LogicalResult run();
 
@@ -72,7 +72,7 @@ protected:
   /// hand in another is made again.
   void setRowCarrier(mlir::RankedTensorType carrier);
   /// Index tiles of the spine for columns from `start` on, in the full carrier.
-  void enterColumns(mlir::Value start);
+  virtual void enterColumns(mlir::Value start);
   /// The spine and masks of these index tiles in the full carrier; columnMask
   /// says which columns exist.
   void enterSpine(mlir::Value rowLinear, mlir::Value columnLinear);
@@ -152,6 +152,11 @@ protected:
                                              const Columns &part,
                                              mlir::ValueRange inits,
                                              bool storesFull);
+  /// `states` of `all` in the full carrier, before threads combine them.
+  virtual llvm::SmallVector<mlir::Value> inOrder(llvm::ArrayRef<Unit> all,
+                                                 mlir::ValueRange states) {
+    return llvm::to_vector_of<mlir::Value>(states);
+  }
   llvm::SmallVector<mlir::Value> reducePart(llvm::ArrayRef<Unit> all,
                                             llvm::ArrayRef<Columns> parts,
                                             bool storesFull);
@@ -238,6 +243,11 @@ protected:
 /// (RowMeeting.cpp).
 mlir::LogicalResult scheduleMeeting(KernelBuilder &kb,
                                     const analysis::RowTiling &tiling);
+
+/// Builds the kernel of a Row region across rows that start anywhere in a
+/// vector (RowSkew.cpp).
+mlir::LogicalResult scheduleSkew(KernelBuilder &kb,
+                                 const analysis::RowTiling &tiling);
 
 /// Builds the kernel of a Row region whose rows are a run of memory
 /// (RowRun.cpp).

@@ -114,11 +114,9 @@ TEST(Nvrtc, TakesEveryName) {
       std::string(fusec::embedded::kPreludeCuda) + fusec::embedded::kAllNames;
   for (const char *architecture : {"-arch=sm_80", "-arch=sm_90a"})
     EXPECT_EQ(nvrtc.compile(source, architecture), "");
-  for (const char *bytes : {"1", "2", "4", "8"})
-    EXPECT_EQ(nvrtc.compile("#define FUSEC_ALIGNMENT " + std::string(bytes) +
-                                "\n" + source,
-                            "-arch=sm_90a"),
-              "");
+  EXPECT_EQ(
+      nvrtc.compile("#define FUSEC_ALIGNMENT 1\n" + source, "-arch=sm_90a"),
+      "");
 }
 
 TEST(Nvrtc, TakesEveryNameOfSm90) {

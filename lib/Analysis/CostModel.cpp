@@ -316,9 +316,10 @@ static constexpr double kAccessInstructions = 9, kNeighbourInstructions = 2.3;
 /// rate is 0.9 of them (counters of an H200).
 static constexpr double kMarchingRate = 0.75;
 
-/// Instructions of the ops of a marching kernel at one point: windows without
-/// weights are taken along one axis and then along the other.
-static double opsOfPoint(FactTable &facts, const RegionForm &form) {
+/// Instructions of the ops of a marching kernel for each of its `points`:
+/// windows without weights are taken along one axis and then along the other.
+static double opsOfPoint(FactTable &facts, const RegionForm &form,
+                         double points) {
   double sum = 0;
   for (Operation *op : form.ops) {
     const OpFacts *fact = facts.get(op);
@@ -330,7 +331,9 @@ static double opsOfPoint(FactTable &facts, const RegionForm &form) {
       for (int64_t size : fact->space.reduced)
         taps += double(size - 1);
     }
-    sum += taps * double(fact->cost);
+    ArrayRef<int64_t> loops = fact->loops;
+    double results = pointCount(loops.take_front(fact->numParallel()));
+    sum += results / points * taps * double(fact->cost);
   }
   return sum;
 }
@@ -377,7 +380,7 @@ static void priceMarch(CostEstimate &cost, FactTable &facts,
   if (!march)
     return;
   cost.instructions = points * marchedShare(form, *march) *
-                      (opsOfPoint(facts, form) + besidePoint(*march));
+                      (opsOfPoint(facts, form, points) + besidePoint(*march));
   cost.instructionTime =
       cost.instructions / (target.instructionRate * kMarchingRate) * 1e6;
 }

@@ -390,11 +390,6 @@ static void priceMarch(CostEstimate &cost, FactTable &facts,
 /// under way, through the L2.
 static constexpr double kTicketMicroseconds = 1, kReadMicroseconds = 0.4;
 static constexpr double kStatisticRows = 64, kReadAtOnce = 16;
-/// Of large results reducing columns in the epilogue costs more than a kernel
-/// of its own for them: 8192 x 4096 with the derivative of a GELU took 534 us
-/// (p10 499) as one kernel and 510 (461) as two
-/// (benchmarks/results/2026-11-30-fold.md). For each element beyond these:
-static constexpr double kColumnMicroseconds = 2e-6, kFewElements = 1 << 23;
 
 /// The same for the columns of a contraction that are reduced in its kernel.
 static void priceStatistics(CostEstimate &cost, FactTable &facts,
@@ -411,8 +406,6 @@ static void priceStatistics(CostEstimate &cost, FactTable &facts,
   if (!hasAny)
     return;
   double parts = std::max(1.0, rows / kStatisticRows);
-  cost.launchTime +=
-      kColumnMicroseconds * std::max(0.0, rows * states / 4 - kFewElements);
   cost.memoryTime += 2 * states * parts / target.memoryBandwidth * 1e6;
   cost.launchTime +=
       kTicketMicroseconds + kReadMicroseconds * parts / kReadAtOnce;

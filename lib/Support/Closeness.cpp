@@ -3,6 +3,9 @@
 //===----------------------------------------------------------------------===//
 #include "fusec/Support/Closeness.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace fusec;
 
 /// What f32 arithmetic may do to a right result; derived in docs/semantics.md.
@@ -15,4 +18,12 @@ Closeness fusec::closenessOf(DType dtype) {
                 : dtype == DType::BF16 ? 0x1p-8
                                        : 0;
   return {kRelative + 2 * unit, kScaled + unit};
+}
+
+double fusec::largestFinite(const HostTensor &tensor) {
+  double result = 0;
+  for (int64_t i = 0, e = tensor.elements(); i < e; ++i)
+    if (double x = std::fabs(tensor.getF64(i)); std::isfinite(x))
+      result = std::max(result, x);
+  return result;
 }

@@ -25,15 +25,6 @@ static std::string position(llvm::ArrayRef<int64_t> shape, int64_t index) {
   return text + "]";
 }
 
-/// The largest finite |x|; 0 if there is none.
-static double largest(const HostTensor &tensor) {
-  double result = 0;
-  for (int64_t i = 0, e = tensor.elements(); i < e; ++i)
-    if (double x = std::fabs(tensor.getF64(i)); std::isfinite(x))
-      result = std::max(result, x);
-  return result;
-}
-
 /// error / scale, kept finite: reports are JSON.
 static double ratio(double error, double scale) {
   if (scale == 0)
@@ -99,7 +90,7 @@ Difference fusec::tool::compare(const HostTensor &expected,
   }
   result.elements = expected.elements();
   bool isReal = isFloat(expected.dtype);
-  double scale = isReal ? largest(expected) : 0;
+  double scale = isReal ? largestFinite(expected) : 0;
   for (int64_t i = 0; i < result.elements; ++i) {
     bool ok = isReal ? isClose(expected.getF64(i), found.getF64(i), scale,
                                tolerance, result)

@@ -29,15 +29,6 @@ unsigned SearchResult::timed() const {
   });
 }
 
-/// The largest finite |x| of floats.
-static double largest(const HostTensor &tensor) {
-  double result = 0;
-  for (int64_t i = 0, e = tensor.elements(); i < e; ++i)
-    if (double x = std::fabs(tensor.getF64(i)); std::isfinite(x))
-      result = std::max(result, x);
-  return result;
-}
-
 /// Where two results differ, for people; empty if they do not. NaN is NaN.
 /// Floats may be as far apart as two right results if `isClose` will do.
 static std::string differenceOf(const std::vector<HostTensor> &expected,
@@ -54,7 +45,7 @@ static std::string differenceOf(const std::vector<HostTensor> &expected,
     double scaled = 0;
     if (isClose && isFloat(a.dtype)) {
       closeness = closenessOf(a.dtype);
-      scaled = closeness.scaled * largest(a);
+      scaled = closeness.scaled * largestFinite(a);
     }
     auto isRight = [&](double x, double y) {
       return (std::isnan(x) && std::isnan(y)) ||

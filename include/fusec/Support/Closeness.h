@@ -4,7 +4,7 @@
 #ifndef FUSEC_SUPPORT_CLOSENESS_H
 #define FUSEC_SUPPORT_CLOSENESS_H
 
-#include "fusec/Support/DType.h"
+#include "fusec/Support/HostTensor.h"
 
 namespace fusec {
 
@@ -19,6 +19,9 @@ struct Closeness {
 /// its own rounding: its numbers come from casts and quantisers, which are
 /// exact.
 Closeness closenessOf(DType dtype);
+
+/// The largest finite |x| of `tensor`; 0 if there is none.
+double largestFinite(const HostTensor &tensor);
 
 } // namespace fusec
 

@@ -210,6 +210,7 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
       for (i32 r = 0; r < kSums; ++r)
         upper[r] = lower[r] = 0;
       Sum one[kSums], two[kSums];
+      FUSEC_NO_UNROLL
       for (i32 s = 0; s < work.steps; ++s) {
         GemmApartStep at = next();
         wgmma_fence();
@@ -235,6 +236,7 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         turn.next();
       }
     } else {
+      FUSEC_NO_UNROLL
       for (i32 s = 0; s < work.steps; ++s) {
         GemmApartStep at = next();
         wgmma_fence();
@@ -309,7 +311,7 @@ FUSEC_DEVICE void gemmApart(const Holes &holes, const MapA &mapA,
     }
   } else {
     setmaxnreg_inc<224>();
-    gemmApartConsume<Config>(holes, ring, full, empty, work, warp() / 4 - 1);
+    gemmApartConsume<Config>(holes, ring, full, empty, work, gemmConsumer());
   }
   // A block stays while others may still copy to it or give slots back.
   if constexpr (Config::kCluster > 1)

@@ -645,6 +645,12 @@ FUSEC_DEVICE void gemmDeliver(const Holes &holes, const Sum (&acc)[R],
   }
 }
 
+/// The number of this multiplying warpgroup. It comes through a shuffle, by
+/// which the compiler sees that it is one number for the whole warp: what
+/// follows from it, descriptors above all, is then computed once for a warp, in
+/// uniform registers, where wgmma wants it.
+FUSEC_DEVICE i32 gemmConsumer() { return shfl_idx(warp() / 4 - 1, 0); }
+
 template <class Config, class Holes, class Ring>
 FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
                               FUSEC_SHARED_PTR(FusecMbarrier) full,
@@ -672,6 +678,7 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
     part.m0 += group * 64;
     typename Config::Sum acc[Config::kTileN / 2];
     i32 last = 0;
+    FUSEC_NO_UNROLL
     for (i32 s = 0; s < work.steps; ++s) {
       mbar_wait(full, turn.slot, turn.parity);
       i32 base = turn.slot * Config::kSlot;
@@ -758,9 +765,9 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
     if constexpr (Config::kMoveRegisters)
       setmaxnreg_inc<Feeds::kTensors ? 224 : 216>();
     if constexpr (Config::kParts > 0)
-      gemmPromote<Config>(holes, ring, full, empty, work, warp() / 4 - 1);
+      gemmPromote<Config>(holes, ring, full, empty, work, gemmConsumer());
     else
-      gemmConsume<Config>(holes, ring, full, empty, work, warp() / 4 - 1);
+      gemmConsume<Config>(holes, ring, full, empty, work, gemmConsumer());
   }
   // A block stays while others may still copy to it or give slots back. Where
   // k is divided all have met behind that.

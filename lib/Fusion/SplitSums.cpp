@@ -45,28 +45,40 @@ int64_t fusion::sumParts(int64_t m, int64_t n, int64_t k, int64_t batch,
   int64_t all = target.multiprocessors;
   if (tiles < 1 || 2 * tiles > all)
     return 1;
-  int64_t parts = 1;
-  while (2 * parts * tiles <= all && k % (2 * parts * kStep) == 0 &&
-         k / (2 * parts) >= kShortPart)
-    parts *= 2;
   double step = 8 * tiles <= all   ? kEighth
                 : 4 * tiles <= all ? kQuarter
                                    : kHalf;
-  double whole = (double(k) + kFixedTerms) * step;
-  double results = double(m * n * batch * parts) * 4;
-  double divided = (double(k / parts) + kFixedTerms) * kLarge +
-                   results / target.memoryBandwidth * 1e9 + kSecond;
-  if (boxes) {
-    cuda::GemmDevice device = cuda::GemmDevice::of(target);
-    auto split = cuda::chooseSplitConfig(*boxes, m, n, k, batch, device);
-    bool isChosen = cuda::chooseGemmConfig(*boxes, m, n, k, batch,
-                                           cuda::GemmSupply::Boxes, device)
-                        .ranks > 1;
-    if (isChosen &&
-        split->microseconds * 1000 + kOneKernel < 0.9 * (divided + kTwoKernels))
-      return 1;
+  // Nanoseconds of the product in parts, by the loop on warpgroups.
+  auto product = [&](int64_t parts) {
+    if (!boxes)
+      return (double(k / parts) + kFixedTerms) * (parts > 1 ? kLarge : step);
+    return 1000 * cuda::rankGemmConfigs(*boxes, m, n, k / parts, batch * parts,
+                                        cuda::GemmSupply::Boxes,
+                                        cuda::GemmDevice::of(target))
+                      .front()
+                      .microseconds;
+  };
+  // As many parts as large tiles fill the GPU with, or fewer where smaller
+  // tiles do.
+  int64_t best = 1;
+  double divided = 0;
+  for (int64_t parts = 2; parts * tiles <= all && k % (parts * kStep) == 0 &&
+                          k / parts >= kShortPart;
+       parts *= 2) {
+    double results = double(m * n * batch * parts) * 4;
+    double time =
+        product(parts) + results / target.memoryBandwidth * 1e9 + kSecond;
+    if (best == 1 || !boxes || time < divided) {
+      best = parts;
+      divided = time;
+    }
   }
-  return divided < 0.9 * whole ? parts : 1;
+  if (best == 1)
+    return 1;
+  double whole = std::min(product(1), (double(k) + kFixedTerms) * step);
+  if (boxes && whole + kOneKernel < 0.9 * (divided + kTwoKernels))
+    return 1;
+  return divided < 0.9 * whole ? best : 1;
 }
 
 static RankedTensorType typeOf(Value value) {

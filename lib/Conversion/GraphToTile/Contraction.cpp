@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "ContractionChoice.h"
 #include "ContractionHoles.h"
+#include "fusec/Analysis/IndexingMaps.h"
 #include "fusec/Dialect/Graph/IR/Float8Products.h"
 
 using namespace mlir;
@@ -353,19 +354,64 @@ struct ContractionBuilder {
     return orders;
   }
 
+  /// Whether results turn in shared memory (gemm_turn.cuh): one of 16 bits for
+  /// each of m and n, of which 8 are always neighbours, and nothing else but
+  /// vectors is read for it.
+  bool turnsResults() {
+    const analysis::RegionForm &form = kb.form;
+    unsigned inner = shape.n.back();
+    if (form.outputs.size() != 1 || !form.statistics.empty() ||
+        shape.isOpen(shape.n) || shape.sizes[inner] % 8 ||
+        config.sharedBytes() + config.turnBytes() + 1024 >
+            cuda::GemmDevice::of(kb.options.target).sharedPerBlock)
+      return false;
+    auto type = cast<RankedTensorType>(form.outputs[0].value.getType());
+    AffineMap index =
+        analysis::composeIndex(form.outputs[0].index, shape.spine, shape.sizes);
+    ArrayRef<AffineExpr> results = index.getResults();
+    return type.getElementType().getIntOrFloatBitWidth() == 16 &&
+           type.getShape().back() % 8 == 0 &&
+           results.back() == getAffineDimExpr(inner, type.getContext()) &&
+           llvm::none_of(
+               results.drop_back(),
+               [&](AffineExpr e) { return e.isFunctionOfDim(inner); }) &&
+           !readsMatrix(form.outputs[0].value);
+  }
+
+  /// Whether `value` is made of the product and of more than vectors.
+  bool readsMatrix(Value value) {
+    SmallVector<Value> open = {value};
+    llvm::SmallPtrSet<void *, 16> seen;
+    int64_t largest = std::max(shape.extent(shape.m), shape.extent(shape.n));
+    while (!open.empty()) {
+      Value next = open.pop_back_val();
+      Operation *op = next.getDefiningOp();
+      bool isKnown =
+          op == kb.form.hero() || (op && op->hasTrait<OpTrait::ConstantLike>());
+      if (isKnown || !seen.insert(next.getAsOpaquePointer()).second)
+        continue;
+      if (op && kb.form.placements.contains(op))
+        open.append(op->operand_begin(), op->operand_end());
+      else if (cast<RankedTensorType>(next.getType()).getNumElements() >
+               largest)
+        return true;
+    }
+    return false;
+  }
+
   /// Results that the epilogue takes at once. Where warpgroups multiply by what
-  /// lies along n, four lanes would have to exchange all they have for 8; for 4
-  /// it is half as much, and lanes still write whole sectors of 16-bit results.
+  /// lies along n they turn if they can, and are taken two by two. Otherwise
+  /// four lanes would have to exchange all they have for 8; for 4 it is half as
+  /// much, and lanes still write whole sectors of 16-bit results.
   int64_t columnsAtOnce(tile::ContractOp op) {
     bool areWide = llvm::all_of(kb.form.outputs, [](auto &output) {
       Type type =
           cast<RankedTensorType>(output.value.getType()).getElementType();
       return type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 16;
     });
-    return config.loop == cuda::GemmLoop::Warpgroup && op.getRhsOuter() &&
-                   areWide
-               ? 4
-               : 8;
+    if (config.loop != cuda::GemmLoop::Warpgroup || !op.getRhsOuter())
+      return 8;
+    return turnsResults() ? 2 : areWide ? 4 : 8;
   }
 };
 } // namespace

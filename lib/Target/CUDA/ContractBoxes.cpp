@@ -32,6 +32,10 @@ int64_t cuda::shortRows(simt::ContractOp op) {
 
 std::optional<int64_t> cuda::rowBlocks(simt::ContractOp op) {
   std::optional<GemmMatrix> matrix = boxedMatrix(op, /*isLhs=*/false);
+  // Results that turn in shared memory are taken as they are.
+  Type results = op.getEpilogue().front().getArgument(3).getType();
+  if (cast<MemRefType>(results).getNumElements() == 2)
+    return std::nullopt;
   // An open number of columns need not be a multiple of 32.
   if (!matrix || op.getRhsOuter() || !matchPattern(op.getN(), m_Constant()) ||
       matrix->outer % 32 != 0 || matrix->hasLow() ||

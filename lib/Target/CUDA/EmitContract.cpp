@@ -427,6 +427,16 @@ static int64_t bytesRead(Block &hole, int64_t columns) {
   return bytes;
 }
 
+/// The type of the results if they turn in shared memory (gemm_turn.cuh): the
+/// only ones that the hole stores, two by two.
+static Type turnedResult(Block &hole, int64_t columns) {
+  SmallVector<simt::StoreOp> stores;
+  hole.walk([&](simt::StoreOp store) { stores.push_back(store); });
+  if (columns != 2 || stores.size() != 1 || stores[0].getVector() != 2)
+    return {};
+  return cast<MemRefType>(stores[0].getBuffer().getType()).getElementType();
+}
+
 LogicalResult HoleWriter::writeEpilogue(Block &hole) {
   SmallVector<StatisticHoles, 2> axes = statisticHolesOf(op);
   bool hasColumns = !axes.empty() && axes.back().areColumns;
@@ -441,10 +451,15 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
        << ";\n"
        << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
        << ";\n";
+  Type turned = masks ? turnedResult(hole, columns) : Type();
+  if (turned)
+    os << "  using Result = " << kernel.typeName(turned) << ";\n"
+       << "  template <class Sink>\n";
   os << "  FUSEC_METHOD " << statisticResult(axes)
      << " epilogue(i32 b, i32 m, i32 n, const "
      << (isInteger(config.kind) ? "i32" : "f32") << " (&acc)[" << columns
-     << "], i32 valid" << statisticParameter(axes, columns) << ") const {\n";
+     << "], i32 valid" << statisticParameter(axes, columns)
+     << (turned ? ", Sink &sink" : "") << ") const {\n";
   Emitter emitter = function();
   static const char *const kNames[] = {"b", "m", "n"};
   for (unsigned i = 0; i < 3; ++i)
@@ -452,6 +467,7 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
   emitter.setText(hole.getArgument(3), "acc");
   if (masks) {
     emitter.storeCondition = "valid > 0";
+    emitter.storeSink = turned ? "sink" : "";
     emitter.conditionalLoads = std::move(reads);
   }
   if (failed(emitter.emitBlock(hole)))

@@ -248,9 +248,9 @@ static LogicalResult emitStore(Emitter &e, simt::StoreOp store) {
   }
   std::string mask = store.getMask() ? e.use(store.getMask()) : "";
   if (!e.storeCondition.empty()) {
-    e.line() << "st_if" << vector << args << ", "
-             << (mask.empty() ? "" : mask + " && ") << e.storeCondition
-             << ");\n";
+    e.line() << (e.storeSink.empty() ? "st_if" : e.storeSink + ".template put")
+             << vector << args << ", " << (mask.empty() ? "" : mask + " && ")
+             << e.storeCondition << ");\n";
     return success();
   }
   e.line() << (mask.empty() ? "st" : "stm") << vector << args

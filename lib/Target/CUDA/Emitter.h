@@ -75,6 +75,8 @@ public:
   std::array<std::string, 3> blockIds = {"cta_x()", "cta_y()", "cta_z()"};
   /// If set, stores to global memory happen where it holds, without branches.
   std::string storeCondition;
+  /// If set, that is handed them, with that condition, instead of memory.
+  std::string storeSink;
   /// Loads that happen only where it holds, too.
   llvm::DenseSet<mlir::Operation *> conditionalLoads;
   /// If set, shared arrays lie in the arena of that name; `arenaBytes` is what

@@ -74,9 +74,9 @@ struct TestOperands {
   static constexpr bool kPrefetches = false;
   static constexpr bool kMasks = false;
   static constexpr i32 kReadBytes = 0;
-  /// Tensor ones of B of Vector 4: what the epilogue takes.
+  /// Tensor ones of B of Vector 2 and 4: what the epilogue takes.
   static constexpr i32 kColumns =
-      B::kAccess == GemmAccess::Tensor && B::kVector == 4 ? 4 : 8;
+      B::kAccess == GemmAccess::Tensor && B::kVector < 8 ? B::kVector : 8;
   using BoxA = GemmBox<A::kOrder, 1, false, true>;
   using BoxB = GemmBox<B::kOrder, 1, false, true, 0, B::kBlocks>;
 #endif
@@ -154,6 +154,43 @@ struct TestHoles : TestOperands<T, A, B> {
   }
 };
 
+/// The first output alone, which turns in shared memory.
+template <class T, class A, class B>
+struct TestTurned : TestOperands<T, A, B> {
+  using Result = T;
+  const f32 *bias;
+  const f32 *scale;
+  T *out;
+  f32 *copy;
+  i32 m, n;
+
+  template <class Sink>
+  FUSEC_METHOD void epilogue(i32 batch, i32 row, i32 column, const f32 (&v)[2],
+                             i32 valid, Sink &sink) const {
+    T result[2];
+    FUSEC_UNROLL
+    for (i32 i = 0; i < 2; ++i) {
+      f32 x = v[i] + ld1(bias, column + i);
+      result[i] = from_f32<T>(0.5f * x * (1.0f + m_erf(x * 0.70710678f)));
+    }
+    i64 at = (i64(batch) * m + row) * n + column;
+    FUSEC_UNROLL
+    for (i32 i = 0; i < 2; ++i)
+      sink.template put<2>(out, at + i, result, i, valid > 0);
+  }
+};
+
+/// The holes of a case.
+template <class T, class A, class B,
+          bool Turns = (B::kVector == 2 && B::kAccess == GemmAccess::Tensor)>
+struct TestHolesOf {
+  using Type = TestHoles<T, A, B>;
+};
+template <class T, class A, class B>
+struct TestHolesOf<T, A, B, true> {
+  using Type = TestTurned<T, A, B>;
+};
+
 constexpr GemmAccess Async = GemmAccess::Async;
 constexpr GemmAccess Computed = GemmAccess::Computed;
 constexpr GemmAccess Tensor = GemmAccess::Tensor;
@@ -170,7 +207,7 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
     using A = TestOperand<T, accessA, orderA, vectorA>;                        \
     using B = TestOperand<T, accessB, orderB, vectorB>;                        \
     TestHoles<T, A, B> holes{                                                  \
-        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};         \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};       \
     gemm<config>(holes, m, n, k, batch);                                       \
   }                                                                            \
   FUSEC_EXPORT(name)
@@ -185,7 +222,7 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
     using A = TestOperand<T, accessA, orderA, vectorA>;                        \
     using B = TestOperand<T, accessB, orderB, vectorB>;                        \
     TestHoles<T, A, B> holes{                                                  \
-        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};         \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};       \
     gemm_few<config>(holes, m, n, k, batch);                                   \
   }                                                                            \
   FUSEC_EXPORT(name)
@@ -207,8 +244,8 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
    FUSEC_TENSOR_MAP(mapA), FUSEC_TENSOR_MAP(mapB)) {                           \
     using A = TestOperand<T, accessA, orderA, vectorA>;                        \
     using B = TestOperand<T, accessB, orderB, vectorB>;                        \
-    TestHoles<T, A, B> holes{                                                  \
-        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};         \
+    typename TestHolesOf<T, A, B>::Type holes{                                 \
+        {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};       \
     gemm_wgmma<config>(holes, mapA, mapB, m, n, k, batch);                     \
   }                                                                            \
   FUSEC_EXPORT(name)
@@ -221,8 +258,7 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
    TestStrides sa, TestStrides sb) {                                           \
     using A = TestOperand<i8, accessA, orderA, vectorA>;                       \
     using B = TestOperand<i8, accessB, orderB, vectorB>;                       \
-    TestSums<A, B> holes{                                                      \
-        {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
+    TestSums<A, B> holes{{{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};         \
     gemm<config>(holes, m, n, k, batch);                                       \
   }                                                                            \
   FUSEC_EXPORT(name)
@@ -234,8 +270,7 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
    TestStrides sa, TestStrides sb) {                                           \
     using A = TestOperand<i8, accessA, orderA, vectorA>;                       \
     using B = TestOperand<i8, accessB, orderB, vectorB>;                       \
-    TestSums<A, B> holes{                                                      \
-        {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
+    TestSums<A, B> holes{{{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};         \
     gemm_few<config>(holes, m, n, k, batch);                                   \
   }                                                                            \
   FUSEC_EXPORT(name)
@@ -249,8 +284,7 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
    FUSEC_TENSOR_MAP(mapB)) {                                                   \
     using A = TestOperand<i8, accessA, orderA, vectorA>;                       \
     using B = TestOperand<i8, accessB, orderB, vectorB>;                       \
-    TestSums<A, B> holes{                                                      \
-        {{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};                          \
+    TestSums<A, B> holes{{{pa, sa, m, k}, {pb, sb, n, k}}, out, m, n};         \
     gemm_wgmma<config>(holes, mapA, mapB, m, n, k, batch);                     \
   }                                                                            \
   FUSEC_EXPORT(name)

@@ -149,6 +149,9 @@ struct GemmConfig {
   int64_t threads() const;
   /// Dynamic shared memory of a block, in bytes.
   int64_t sharedBytes() const;
+  /// Shared memory in which warps turn 16-bit results (gemm_turn.cuh;
+  /// Warpgroup loop), in bytes.
+  int64_t turnBytes() const { return warpsM * 16 * 64 * 2; }
   /// Tiles of a problem.
   int64_t tiles(int64_t m, int64_t n, int64_t batch) const;
   /// Clusters that make these tiles (Warpgroup loop), with one below the other

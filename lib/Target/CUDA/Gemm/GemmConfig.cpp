@@ -31,18 +31,28 @@ struct Candidate {
   /// A tile's start (filling the ring) and end cost about as much as this many
   /// steps of k: 34.8 us for k = 1024 against 29.7 without an epilogue.
   double fixedK = 200;
-  /// The longest sum, and the most tiles one block makes, that it is for.
-  int64_t mostK = INT64_MAX, mostRounds = INT64_MAX;
+  /// The longest sum, the most tiles one block makes, and the shortest sum that
+  /// it is for.
+  int64_t mostK = INT64_MAX, mostRounds = INT64_MAX, leastK = 0;
 };
 
 // 16-bit operands that the copy engine brings, in clusters of two.
 constexpr Candidate kHalfCluster[] = {
     {128, 256, 64, 8, 1, 1, 4, 1, 800, 1},
     {128, 128, 64, 8, 1, 1, 6, 1, 540, 1},
+    // Few results of long sums: 1024 x 1024 x 8192 is 128 such tiles, for which
+    // cuBLAS has the same shape and takes 24 us. Two blocks bring 16 KB a step
+    // each, which L2 hands out at about 11 TB/s.
+    {64, 128, 64, 4, 1, 1, 9, 1, 700, 1, 0, 200, INT64_MAX, INT64_MAX,
+     /*leastK=*/2048},
     // Warpgroups apart, for short sums (K = 256: 71 us against 67, below that
-    // less), and for 320 columns and multiples, as each has half of them
+    // less; with K = 768, f16, bias and results that turn 68.2 against 71.0, as
+    // the epilogue of one is behind the other's products), and for 320 columns
+    // and multiples, as each has half of them
     // (benchmarks/results/2026-11-30-gemm.md).
-    {128, 256, 64, 8, 1, 1, 6, 1, 765, 1, /*halfStages=*/4, /*fixedK=*/185},
+    {128, 256, 64, 8, 1, 1, 5, 1, 765, 1, /*halfStages=*/4, /*fixedK=*/150,
+     INT64_MAX, INT64_MAX, /*leastK=*/384},
+    {128, 256, 64, 8, 1, 1, 5, 1, 765, 1, /*halfStages=*/4, /*fixedK=*/185},
     {128, 320, 64, 8, 1, 1, 4, 1, 770, 1, /*halfStages=*/3},
 };
 // Asynchronous 16-bit operands on warpgroups; warpsM are the multiplying warps.
@@ -418,12 +428,15 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
 /// `ranked`, which is in order, with forms whose clusters divide k among them.
 static std::vector<GemmRanked> withSplits(std::vector<GemmRanked> ranked,
                                           std::vector<GemmRanked> splits) {
-  // Estimates of fewer blocks than multiprocessors are up to half too long.
-  constexpr double kTrusted = 0.65;
+  // Estimates of fewer blocks than multiprocessors are up to half too long,
+  // but for small tiles in clusters, whose rate is that of one round.
+  const GemmConfig &first = ranked.front().config;
+  bool isSmall = first.cluster > 1 && first.tileM == 64;
+  double trusted = isSmall ? 0.85 : 0.65;
   double best = ranked.front().microseconds;
   for (GemmRanked &split : splits) {
-    if (split.microseconds >= kTrusted * best)
-      split.microseconds = std::max(split.microseconds / kTrusted, best);
+    if (split.microseconds >= trusted * best)
+      split.microseconds = std::max(split.microseconds / trusted, best);
     ranked.push_back(split);
   }
   return inOrder(std::move(ranked));
@@ -457,12 +470,16 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
           loop == GemmLoop::Warp && &c == &table.back() && ranked.empty();
       if (config.sharedBytes() > device.sharedPerBlock && !isFallback)
         continue;
+      // The second block of a cluster has the tile below.
+      if (cluster > 1 && m <= config.tileM)
+        continue;
       // Boxes have all rows of such a tile.
       if (config.halfStages && m < config.tileM)
         continue;
       int64_t rounds =
           llvm::divideCeil(config.tiles(m, n, batch), uint64_t(device.smCount));
-      if (k > c.mostK || rounds > c.mostRounds || isRanked(config))
+      if (k > c.mostK || k < c.leastK || rounds > c.mostRounds ||
+          isRanked(config))
         continue;
       ranked.push_back(
           {config, estimate(config, c, m, n, k, batch, computed, device)});

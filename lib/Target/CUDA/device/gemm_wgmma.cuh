@@ -387,6 +387,10 @@ FUSEC_DEVICE void gemmExchange(Sum (&v)[8], i32 quad) {
   }
 }
 
+/// Whether lanes exchange columns before they call the epilogue hole.
+template <class Holes>
+constexpr bool kExchanges = Holes::kColumns > 2 && !Holes::BoxB::kEights;
+
 /// Which of 32 columns are the 8 that a lane has: number `first` of these, and
 /// those that follow it in a call of the hole.
 template <class Holes>
@@ -394,6 +398,8 @@ FUSEC_DEVICE i32 gemmColumnOf(i32 first) {
   i32 quad = lane() & 3;
   if constexpr (Holes::kColumns == 8 || Holes::BoxB::kEights)
     return 8 * quad + first;
+  else if constexpr (Holes::kColumns == 2)
+    return first / 2 * 8 + 2 * quad + first % 2;
   else
     return first / 4 * 16 + 8 * (quad & 1) + 4 * (quad >> 1) + first % 4;
 }
@@ -482,7 +488,7 @@ FUSEC_DEVICE void gemmHandOverChunks(const Holes &holes, const Sum (&acc)[R],
     for (i32 half = 0; half < 2; ++half) {
       Sum v[8];
       gemmPick(v, acc, c, half);
-      if constexpr (!Holes::BoxB::kEights)
+      if constexpr (kExchanges<Holes>)
         gemmExchange<Holes::kColumns == 8>(v, lane() & 3);
       GemmColumn<Holes> made[8];
       state[half] =
@@ -517,14 +523,14 @@ FUSEC_DEVICE void gemmHandOverRows(const Holes &holes, const Sum (&acc)[R],
     FUSEC_UNROLL
     for (i32 c = 0; c < R / 16; ++c) {
       gemmPick(v[c], acc, c, half);
-      if constexpr (kTogether && !Holes::BoxB::kEights)
+      if constexpr (kTogether && kExchanges<Holes>)
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
     }
     GemmRow<Holes> state = gemmNone<GemmRow<Holes>>(holes);
     if (!kTogether || kAtOnce || row + 8 * half < m)
       FUSEC_UNROLL
     for (i32 c = 0; c < R / 16; ++c) {
-      if constexpr (!kTogether && !Holes::BoxB::kEights)
+      if constexpr (!kTogether && kExchanges<Holes>)
         gemmExchange<Holes::kColumns == 8>(v[c], lane() & 3);
       state =
           gemmFinish(holes, v[c], tile.batch, row + 8 * half, tile.n0 + 32 * c,
@@ -542,7 +548,9 @@ template <class Config, class Holes, class Sum, i32 R>
 FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n,
                                GemmColumn<Holes> (&columns)[R / 16]) {
-  if constexpr (GemmColumnOf<Holes>::kExists)
+  if constexpr (GemmTurns<Holes>::kExists)
+    gemmHandOverTurned<Config>(holes, acc, tile, row, m, n);
+  else if constexpr (GemmColumnOf<Holes>::kExists)
     gemmHandOverChunks<Config>(holes, acc, tile, row, m, n, columns);
   else
     gemmHandOverRows<Config>(holes, acc, tile, row, m, n);

@@ -1,0 +1,60 @@
+// Results of 16 bits turn in shared memory where weights lie along n: the hole
+// takes two columns and hands its results to a sink (gemm_turn.cuh).
+// RUN: split-file %s %t
+
+// Vectors are read for them, and nothing else.
+// RUN: fusec compile %t/bias.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=BIAS
+// BIAS: kColumns = 2;
+// BIAS: using Result = bf16;
+// BIAS-NEXT: template <class Sink>
+// BIAS-NEXT: epilogue(i32 b, i32 m, i32 n, const f32 (&acc)[2], i32 valid, Sink &sink) const
+// BIAS: ld<2>
+// BIAS: sink.template put<2>({{.*}}, valid > 0);
+
+// A matrix is read by 8 bytes a lane, so lanes exchange columns as before.
+// RUN: fusec compile %t/residual.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=FOURS --implicit-check-not='using Result'
+// FOURS: kColumns = 4;
+// FOURS: st{{(_if)?}}<4>
+
+// So they do for results of 32 bits and for two outputs.
+// RUN: fusec compile %t/wide.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=FOURS --implicit-check-not='using Result'
+// RUN: fusec compile %t/two.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=FOURS --implicit-check-not='using Result'
+
+// Along k rows of B come in the order of accumulators.
+// RUN: fusec compile %t/along-k.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=EIGHTS --implicit-check-not='using Result'
+// EIGHTS: kColumns = 8;
+// EIGHTS: st_if<8>
+
+//--- bias.mlir
+func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>, %bias: tensor<512xbf16>) -> tensor<512x512xbf16> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xbf16>
+  %b = graph.broadcast %bias [1] : tensor<512xbf16> -> tensor<512x512xbf16>
+  %y = graph.add %p, %b : tensor<512x512xbf16>
+  return %y : tensor<512x512xbf16>
+}
+
+//--- residual.mlir
+func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>, %r: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xbf16>
+  %y = graph.add %p, %r : tensor<512x512xbf16>
+  return %y : tensor<512x512xbf16>
+}
+
+//--- wide.mlir
+func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>) -> tensor<512x512xf32> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xf32>
+  return %p : tensor<512x512xf32>
+}
+
+//--- two.mlir
+func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>) -> (tensor<512x512xbf16>, tensor<512x512xbf16>) {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xbf16>
+  %y = graph.neg %p : tensor<512x512xbf16>
+  return %p, %y : tensor<512x512xbf16>, tensor<512x512xbf16>
+}
+
+//--- along-k.mlir
+func.func @main(%x: tensor<512x256xbf16>, %w: tensor<512x256xbf16>) -> tensor<512x512xbf16> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [1] : tensor<512x256xbf16>, tensor<512x256xbf16> -> tensor<512x512xbf16>
+  return %p : tensor<512x512xbf16>
+}

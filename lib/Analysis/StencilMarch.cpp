@@ -28,7 +28,7 @@ static constexpr int64_t kIterationTaps = 128;
 static constexpr int64_t kMaxRegisters = 150;
 // Columns of a thread whose lanes run along channels, without margins, and its
 // registers for rows, rows to come and weights.
-static constexpr int64_t kMaxColumns = 8, kMaxWideRegisters = 180;
+static constexpr int64_t kMaxColumns = 8, kMaxWideRegisters = 140;
 
 namespace {
 
@@ -49,7 +49,10 @@ private:
   bool setAxes(bool channelsLast);
   bool chooseVector();
   bool chooseColumns();
+  void chooseUnroll();
   void chooseHeight();
+  void addSums();
+  bool addSum(Operation *window);
   void measureWindows();
   int64_t registers(int64_t vector) const;
 
@@ -195,10 +198,64 @@ bool MarchAnalysis::addShifted() {
   return true;
 }
 
+/// Adds `window` if it slides over the rows of one kept value.
+bool MarchAnalysis::addSum(Operation *window) {
+  graph::IterationSpace space =
+      cast<graph::FusibleOpInterface>(window).getIterationSpace();
+  unsigned parallel = space.parallel.size();
+  std::optional<CarriedSum> sum;
+  for (auto [operand, access] :
+       llvm::zip(window->getOperands(), space.operands)) {
+    auto known = llvm::find_if(march.values, [&](const MarchedValue &value) {
+      return value.value == operand;
+    });
+    if (known == march.values.end())
+      continue;
+    if (sum || !access.map)
+      return false;
+    sum = {window, operand};
+    const TileExtent *row =
+        llvm::find_if(known->box, [&](const TileExtent &extent) {
+          return extent.dim == march.row;
+        });
+    AffineMap rowOf = access.map.getSubMap(row - known->box.begin());
+    SmallVector<int64_t> point(rowOf.getNumDims(), 0);
+    sum->first = rowOf.compose(point)[0];
+    unsigned slides = 0;
+    for (auto [dim, size] : llvm::enumerate(space.reduced)) {
+      point[parallel + dim] = 1;
+      int64_t step = rowOf.compose(point)[0] - sum->first;
+      point[parallel + dim] = 0;
+      if (step == 0)
+        continue;
+      ++slides;
+      sum->tapDim = dim;
+      sum->taps = size;
+      sum->step = step;
+    }
+    if (slides != 1 || sum->step < 0 || sum->taps < 2)
+      return false;
+  }
+  if (sum)
+    march.sums.push_back(*sum);
+  return bool(sum);
+}
+
+/// Sums are carried but for those of poolings, which combine their rows once a
+/// column.
+void MarchAnalysis::addSums() {
+  for (const RegionStage &stage : form.stages)
+    if (!isa<graph::WindowReduceOp>(stage.op))
+      addSum(stage.op);
+}
+
 /// How much of each value one point of a window reads: what the window's own
-/// box adds to the span of the value's.
+/// box adds to the span of the value's; of what is summed at once, a row.
 void MarchAnalysis::measureWindows() {
   for (const RegionStage &stage : form.stages) {
+    bool isCarried = llvm::any_of(march.sums, [&](const CarriedSum &sum) {
+      return sum.window == stage.op;
+    });
     int64_t rows = 0, columns = 0;
     for (const TileExtent &extent : form.placements.lookup(stage.op).box) {
       if (extent.dim == march.row)
@@ -208,8 +265,9 @@ void MarchAnalysis::measureWindows() {
     }
     for (MarchedValue &value : march.values)
       if (llvm::is_contained(stage.op->getOperands(), value.value)) {
-        value.windowRows = std::max(value.windowRows,
-                                    value.lastRow - value.firstRow - rows + 1);
+        if (!isCarried)
+          value.windowRows = std::max(
+              value.windowRows, value.lastRow - value.firstRow - rows + 1);
         value.windowColumns =
             std::max(value.windowColumns,
                      value.lastColumn - value.firstColumn - columns + 1);
@@ -229,6 +287,8 @@ int64_t MarchAnalysis::registers(int64_t vector) const {
   for (const MarchedValue &value : march.values)
     sum += value.windowRows * (vector + value.windowColumns - 1) *
            registersOf(value.value);
+  for (const CarriedSum &carried : march.sums)
+    sum += carried.taps * vector * registersOf(carried.window->getResult(0));
   return sum;
 }
 
@@ -273,12 +333,22 @@ bool MarchAnalysis::chooseColumns() {
     // Equal strips instead of a small last one.
     int64_t columns = llvm::divideCeil(width, llvm::divideCeil(width, most));
     march.vector = columns + margins;
-    for (march.unroll = 4; march.unroll >= 2; march.unroll /= 2)
+    for (march.ahead = 4; march.ahead >= 1; march.ahead /= 2)
       // Rows that are loaded ahead take registers, too, with their margins.
-      if (registers(columns) + march.unroll * march.vector <= kMaxWideRegisters)
+      if (registers(columns) + march.ahead * march.vector <= kMaxWideRegisters)
         return true;
   }
   return false;
+}
+
+/// As many rows in an iteration as the text may have, and at least as many as a
+/// window has before its last: what is carried then stays in its registers.
+void MarchAnalysis::chooseUnroll() {
+  march.unroll = march.lane || taps * 8 > kIterationTaps ? 4 : 8;
+  for (const CarriedSum &sum : march.sums)
+    march.unroll = std::max(march.unroll, (sum.taps - 1) * sum.step + 1);
+  if (!march.lane)
+    march.ahead = march.unroll;
 }
 
 /// The height with the fewest rows that a multiprocessor walks one after the
@@ -288,8 +358,7 @@ bool MarchAnalysis::chooseColumns() {
 /// a small last one.
 static int64_t heightFor(int64_t wanted, int64_t rows, const MarchForm &march) {
   int64_t share = llvm::divideCeil(rows, llvm::divideCeil(rows, wanted));
-  return int64_t(llvm::alignTo(uint64_t(share + march.warmUp), march.unroll)) -
-         march.warmUp;
+  return int64_t(llvm::alignTo(uint64_t(share), march.unroll));
 }
 
 void MarchAnalysis::chooseHeight() {
@@ -330,6 +399,7 @@ bool MarchAnalysis::addWindows() {
       return false;
     march.values.push_back(std::move(value));
   }
+  addSums();
   measureWindows();
   return true;
 }
@@ -357,8 +427,7 @@ std::optional<MarchForm> MarchAnalysis::run(bool channelsLast) {
   if (march.values.empty() || taps > kMaxTaps ||
       !(channelsLast ? chooseColumns() : chooseVector()))
     return std::nullopt;
-  if (!channelsLast)
-    march.unroll = taps * 8 <= kIterationTaps ? 8 : 4;
+  chooseUnroll();
   for (const MarchedValue &value : march.values)
     march.warmUp = std::max(march.warmUp, value.lastRow - value.firstRow);
   chooseHeight();
@@ -385,6 +454,7 @@ SmallVector<int64_t> analysis::marchHeights(const RegionForm &form,
 MarchForm analysis::withWidths(MarchForm march, const MarchForm &pattern) {
   march.vector = pattern.vector;
   march.unroll = pattern.unroll;
+  march.ahead = pattern.ahead;
   march.height = pattern.height;
   march.leftMargin = pattern.leftMargin;
   march.rightMargin = pattern.rightMargin;

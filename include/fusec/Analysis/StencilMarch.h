@@ -4,7 +4,9 @@
 // The second form of a stencil kernel. A warp holds a strip of columns and
 // marches down the rows; of each value that windows read it keeps the last few
 // rows in registers, and neighbouring columns come from neighbouring lanes. No
-// shared memory, no barriers, and rows are computed once a strip.
+// shared memory, no barriers, and rows are computed once a strip. Of a sum of
+// products it keeps the sums of the rows to come instead: a new row is added to
+// all that it is part of.
 //
 // It fits windows with unit stride that slide along the last two axes only, and
 // windows that are spelt with slices of padded values. Where windows slide
@@ -31,6 +33,17 @@ struct MarchedValue {
   int64_t windowRows = 1, windowColumns = 1;
 };
 
+/// A window whose sums are carried down the rows: row r of the window adds row
+/// i + first + r * step of `value` to row i of its result.
+struct CarriedSum {
+  mlir::Operation *window = nullptr;
+  mlir::Value value;
+  /// The reduced dim of the window that runs along its rows, and its size.
+  unsigned tapDim = 0;
+  int64_t taps = 1;
+  int64_t first = 0, step = 1;
+};
+
 /// How a stencil region marches.
 struct MarchForm {
   /// The spine dims that rows and columns are.
@@ -39,13 +52,17 @@ struct MarchForm {
   std::optional<unsigned> lane;
   /// Producers first.
   llvm::SmallVector<MarchedValue> values;
+  llvm::SmallVector<CarriedSum> sums;
   /// Neighbouring columns that a lane holds; with `lane` all of the strip's.
   int64_t vector = 4;
   /// Rows that one iteration makes.
   int64_t unroll = 4;
+  /// Rows of the arguments that are loaded before they are needed; at most
+  /// `unroll`.
+  int64_t ahead = 4;
   /// Rows before the first output row that fill the registers.
   int64_t warmUp = 0;
-  /// Output rows of a strip: a multiple of `unroll` less `warmUp`.
+  /// Output rows of a strip: a multiple of `unroll`.
   int64_t height = 0;
   /// Columns at either side of a strip that serve its inner columns only;
   /// multiples of `vector` without `lane`.

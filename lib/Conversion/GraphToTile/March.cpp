@@ -3,12 +3,15 @@
 //
 // A warp holds a strip of columns and marches down the rows:
 //
+//   the rows before the first: kept values and sums, nothing is stored
 //   for each group of rows:
-//     rows of the arguments <- registers that the last iteration loaded
-//     the next rows of the arguments -> registers
 //     for each row of the group:
+//       a row of the arguments that later rows need -> registers
 //       for each kept value in order: its newest row, from rows kept so far
 //       the row of every output -> memory
+//
+// The first part is made by the same code as the loop; what no later row needs
+// of it is not computed.
 //
 // A value runs ahead of the output by as many rows as later windows look down.
 // Where windows read padding, the newest row gets the padding's value once, so
@@ -34,13 +37,9 @@ void MarchSchedule::storeOutputs(int64_t row) {
   SmallVector<Value> point(spine);
   point[march.row] = eb.addIndex(baseRow, row);
   point[march.column] = columns;
-  auto compare = [&](arith::CmpIPredicate predicate, Value bound) {
-    return eb.make<arith::CmpIOp>(predicate, point[march.row], bound);
-  };
-  Value mask =
-      eb.logicalAnd(eb.logicalAnd(compare(arith::CmpIPredicate::sge, stripRow),
-                                  compare(arith::CmpIPredicate::slt, stripEnd)),
-                    isStored);
+  Value isRow = eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt,
+                                       point[march.row], stripEnd);
+  Value mask = eb.logicalAnd(isRow, isStored);
   kb.emitter.setMask(mask);
   for (auto [i, output] : llvm::enumerate(form.outputs)) {
     SmallVector<Value> index = eb.apply(output.index, point);
@@ -154,54 +153,69 @@ Value MarchSchedule::setLanes() {
   return eb.inRange(lane, size);
 }
 
-/// A value that starts as `init` and is `next()`, made at the end of an
-/// iteration, in the following one.
-Value MarchSchedule::carry(Value init, std::function<Value()> next) {
-  Value now = body->addArgument(init.getType(), kb.loc);
-  carried.push_back({init, now, std::move(next)});
+/// A value of an iteration that the one before, or the rows before the first,
+/// know as `at`. Nobody needs what lies before those.
+Value MarchSchedule::carry(Type type, RowsDown at) {
+  if (isFirst)
+    return elements().zero(getElementTypeOrSelf(type));
+  Value now = body->addArgument(type, kb.loc);
+  carried.push_back({now, std::move(at)});
   return now;
 }
 
-/// The rows that are there when an iteration starts.
+/// The rows that are there when a pass starts.
 void MarchSchedule::carryRows(Ring &ring) {
-  Value zero = elements().zero(typeOf(ring).getElementType());
   for (int64_t row = ring.value->firstRow; row < ring.value->lastRow; ++row)
-    ring.rows[row] = carry(
-        zero, [=, this, &ring] { return ring.rows.at(row + march.unroll); });
+    ring.rows[row] = carry(typeOf(ring), [row, &ring](int64_t by) {
+      return ring.rows.at(row + by);
+    });
 }
 
-/// Loads the argument's rows an iteration ahead. They are widened at the end of
-/// the iteration, so that the loads have all of it to arrive.
-void MarchSchedule::carryLoads(Ring &ring, ArrayRef<Value> inits) {
-  Type element = tensorOf(ring).getElementType();
-  for (int64_t row = 0; row < march.unroll; ++row) {
-    int64_t next = march.unroll + row + ring.value->lastRow;
-    Value stored = loadRow(ring, elements().addIndex(baseRow, next));
-    ring.loaded.push_back(carry(inits[row], [=, this] {
-      return kb.emitter.fromStorage(stored, element);
-    }));
-  }
+/// The rows of an argument that are loaded when a pass starts. They are widened
+/// at the end of an iteration, so that the loads have all of it to arrive.
+void MarchSchedule::startLoads(Ring &ring) {
+  for (int64_t row = 0; row < march.ahead; ++row)
+    ring.loaded[row] =
+        isFirst ? loadRow(ring, elements().addIndex(baseRow,
+                                                    row + ring.value->lastRow))
+                : carry(typeOf(ring), [=, this, &ring](int64_t by) {
+                    return loadedRow(ring, row + by);
+                  });
 }
 
-void MarchSchedule::emitBody(Value iteration,
-                             ArrayRef<SmallVector<Value>> firstRows) {
+/// Makes `count` rows from `from` on, and stores those of the loop.
+void MarchSchedule::makeRows(Value from, int64_t count) {
   graph::ElementBuilder eb = elements();
-  Value step = kb.addIndex(kb.mulIndex(iteration, march.unroll),
-                           kb.index(-march.warmUp));
-  baseRow = eb.addIndex(stripRow, splat(step));
+  baseRow = eb.addIndex(stripRow, splat(from));
   kb.emitter.setBounds(
       baseRow,
       {-march.warmUp, form.parallel[march.row] + march.height + march.unroll});
-  for (auto [ring, inits] : llvm::zip(rings, firstRows)) {
+  for (Ring &ring : rings) {
     carryRows(ring);
     if (ring.isArgument)
-      carryLoads(ring, inits);
+      startLoads(ring);
   }
-  for (int64_t row = 0; row < march.unroll; ++row) {
+  for (int64_t row = 0; row < count; ++row) {
+    for (Ring &ring : rings)
+      if (ring.isArgument) {
+        int64_t next = row + march.ahead;
+        ring.loaded[next] =
+            loadRow(ring, eb.addIndex(baseRow, next + ring.value->lastRow));
+      }
     for (Ring &ring : rings)
       makeRow(ring, row);
-    storeOutputs(row);
+    if (!isFirst)
+      storeOutputs(row);
   }
+}
+
+void MarchSchedule::swapPass(Pass &other) {
+  other.rings.resize(rings.size());
+  for (auto [ring, rows] : llvm::zip(rings, other.rings))
+    std::swap(static_cast<RingRows &>(ring), rows);
+  std::swap(sums, other.sums);
+  std::swap(baseRow, other.baseRow);
+  std::swap(isFirst, other.isFirst);
 }
 
 /// The values of `carried` that something reads, in this iteration or through
@@ -226,20 +240,13 @@ MarchSchedule::keptValues(ArrayRef<Value> next) {
 }
 
 void MarchSchedule::emitLoop() {
-  graph::ElementBuilder eb = elements();
-  SmallVector<SmallVector<Value>> firstRows;
-  for (const Ring &ring : rings) {
-    firstRows.emplace_back();
-    for (int64_t row = 0; ring.isArgument && row < march.unroll; ++row) {
-      int64_t first = row + ring.value->lastRow - march.warmUp;
-      firstRows.back().push_back(
-          kb.emitter.fromStorage(loadRow(ring, eb.addIndex(stripRow, first)),
-                                 tensorOf(ring).getElementType()));
-    }
-  }
+  isFirst = true;
+  makeRows(kb.index(-march.warmUp), march.warmUp);
+  Pass first;
+  swapPass(first);
   // What is carried becomes known while the body is made: it is made in a loop
   // that carries nothing, and moved.
-  int64_t trips = llvm::divideCeil(march.height + march.warmUp, march.unroll);
+  int64_t trips = llvm::divideCeil(march.height, march.unroll);
   Value lower = kb.index(0), upper = kb.index(trips), step = kb.index(1);
   auto draft = scf::ForOp::create(kb.builder, kb.loc, lower, upper, step);
   body = draft.getBody();
@@ -247,18 +254,18 @@ void MarchSchedule::emitLoop() {
   {
     OpBuilder::InsertionGuard guard(kb.builder);
     kb.builder.setInsertionPointToStart(body);
-    emitBody(draft.getInductionVar(), firstRows);
+    makeRows(kb.mulIndex(draft.getInductionVar(), march.unroll), march.unroll);
     for (size_t i = 0; i < carried.size(); ++i) // grows
-      next.push_back(carried[i].next());
+      next.push_back(carried[i].at(march.unroll));
   }
   SmallVector<Carried *> kept = keptValues(next);
   SmallVector<Value> inits, yields;
-  for (Carried *value : kept) {
-    // A constant that was made with the body is needed before it.
-    Operation *made = value->init.getDefiningOp();
-    if (made && made->getBlock() == body)
-      made->moveBefore(draft);
-    inits.push_back(value->init);
+  swapPass(first);
+  {
+    OpBuilder::InsertionGuard guard(kb.builder);
+    kb.builder.setInsertionPoint(draft);
+    for (Carried *value : kept)
+      inits.push_back(value->at(march.warmUp));
   }
   auto loop = scf::ForOp::create(kb.builder, kb.loc, lower, upper, step, inits);
   if (!loop.getBody()->empty())

@@ -19,9 +19,11 @@ RankedTensorType MarchSchedule::typeOf(const Ring &ring) {
   return cast<RankedTensorType>(elements().type(element));
 }
 
-SmallVector<Value> MarchSchedule::indexOf(const Ring &ring, Value row) {
+/// The index of a value with `box` at this lane's columns.
+SmallVector<Value> MarchSchedule::indexOf(ArrayRef<analysis::TileExtent> box,
+                                          Value row) {
   SmallVector<Value> index;
-  for (const analysis::TileExtent &extent : ring.value->box) {
+  for (const analysis::TileExtent &extent : box) {
     if (!extent.dim)
       index.push_back(elements().index(extent.low));
     else if (*extent.dim == march.row)
@@ -61,7 +63,7 @@ Value MarchSchedule::loadRow(const Ring &ring, Value row) {
   return tile::LoadOp::create(
       kb.builder, kb.loc, eb.type(storage),
       kb.emitter.buffers.lookup(ring.value->value),
-      kb.emitter.offset(indexOf(ring, row), type.getShape()), mask,
+      kb.emitter.offset(indexOf(ring.value->box, row), type.getShape()), mask,
       storedPadding(ring), /*vector=*/1);
 }
 
@@ -98,11 +100,10 @@ Value MarchSchedule::shift(Ring &ring, int64_t row, int64_t columns) {
   if (known != ring.shifted.end())
     return known->second;
   Value value = ring.rows.at(row), result;
-  if (row < ring.value->lastRow) // shifted in an earlier iteration
-    result =
-        carry(elements().zero(typeOf(ring).getElementType()), [=, this, &ring] {
-          return shift(ring, row + march.unroll, columns);
-        });
+  if (row < ring.value->lastRow) // shifted in an earlier pass
+    result = carry(typeOf(ring), [=, this, &ring](int64_t by) {
+      return shift(ring, row + by, columns);
+    });
   else
     result = tile::ShiftOp::create(kb.builder, kb.loc, value.getType(), value,
                                    columns, /*axis=*/1);
@@ -110,18 +111,29 @@ Value MarchSchedule::shift(Ring &ring, int64_t row, int64_t columns) {
   return result;
 }
 
+/// The newest row of an argument for output row `row`, in its compute type.
+Value MarchSchedule::loadedRow(Ring &ring, int64_t row) {
+  Value &value = ring.loaded.at(row);
+  if (value.getType() != typeOf(ring))
+    value = kb.emitter.fromStorage(value, tensorOf(ring).getElementType());
+  return value;
+}
+
 void MarchSchedule::makeRow(Ring &ring, int64_t row) {
   int64_t newest = row + ring.value->lastRow;
   Value at = elements().addIndex(baseRow, newest);
   Value value;
   if (ring.isArgument) {
-    value = ring.loaded[row];
+    value = loadedRow(ring, row);
   } else {
     kb.emitter.setMask(isInsideOf(ring, at));
-    value = kb.emitter.emit(ring.value->value, indexOf(ring, at));
+    value = kb.emitter.emit(ring.value->value, indexOf(ring.value->box, at));
     kb.emitter.setMask({});
   }
   ring.rows[newest] = padded(ring, at, value);
+  for (const analysis::CarriedSum &carried : march.sums)
+    for (int64_t tap = carried.taps; carried.value == ring.value->value && tap;)
+      --tap, sum(carried, newest - carried.first - tap * carried.step, tap);
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,7 +145,7 @@ Value MarchSchedule::kept(Value value, ValueRange index) {
   for (Ring &ring : rings) {
     if (ring.value->value != value)
       continue;
-    SmallVector<Value> own = indexOf(ring, baseRow);
+    SmallVector<Value> own = indexOf(ring.value->box, baseRow);
     int64_t row = 0, column = 0;
     for (auto [at, base, extent] : llvm::zip(index, own, ring.value->box)) {
       std::optional<int64_t> distance = kb.emitter.distance(at, base);
@@ -239,8 +251,83 @@ Value MarchSchedule::columnsFirst(OpResult result, ValueRange index) {
   return pool.buildFinish(eb, state, result.getResultNumber());
 }
 
+/// The distance of `index`, of a value with `box`, from the pass' first row;
+/// none if it lies elsewhere along the other axes.
+std::optional<int64_t>
+MarchSchedule::rowOf(ValueRange index, ArrayRef<analysis::TileExtent> box) {
+  std::optional<int64_t> row;
+  for (auto [at, base, extent] : llvm::zip(index, indexOf(box, baseRow), box)) {
+    std::optional<int64_t> distance = kb.emitter.distance(at, base);
+    if (extent.dim == march.row)
+      row = distance;
+    else if (distance != 0)
+      return std::nullopt;
+  }
+  return row;
+}
+
+/// The states of row `row` of a window's result after the window's rows up to
+/// `tap`.
+SmallVector<Value> MarchSchedule::sum(const analysis::CarriedSum &carried,
+                                      int64_t row, int64_t tap) {
+  auto window = cast<graph::ReductionOpInterface>(carried.window);
+  graph::ElementBuilder eb = elements();
+  if (tap < 0)
+    return window.buildIdentity(eb);
+  auto known = sums.find({carried.window, row, tap});
+  if (known != sums.end())
+    return known->second;
+  const Ring *ring = llvm::find_if(rings, [&](const Ring &candidate) {
+    return candidate.value->value == carried.value;
+  });
+  SmallVector<Value> states;
+  if (row + carried.first + tap * carried.step < ring->value->lastRow) {
+    // Added in an earlier pass.
+    for (auto [i, state] : llvm::enumerate(window.buildIdentity(eb)))
+      states.push_back(carry(state.getType(), [=, this, &carried](int64_t by) {
+        return sum(carried, row + by, tap)[i];
+      }));
+  } else {
+    states = sum(carried, row, tap - 1);
+    std::unique_ptr<graph::ElementReader> reader =
+        kb.emitter.reader(carried.window);
+    SmallVector<int64_t> sizes(cast<graph::FusibleOpInterface>(carried.window)
+                                   .getIterationSpace()
+                                   .reduced);
+    sizes[carried.tapDim] = 1;
+    SmallVector<Value> index = indexOf(
+        form.placements.lookup(carried.window).box, eb.addIndex(baseRow, row));
+    for (SmallVector<Value> &at : pointsOf(sizes, eb)) {
+      at[carried.tapDim] = eb.index(tap);
+      states = window.buildAccumulate(eb, states, index, at, *reader);
+    }
+  }
+  sums[{carried.window, row, tap}] = states;
+  return states;
+}
+
+/// The result of a window whose sums are carried; null for others.
+Value MarchSchedule::finishedSum(OpResult result, ValueRange index) {
+  const auto *carried =
+      llvm::find_if(march.sums, [&](const analysis::CarriedSum &candidate) {
+        return candidate.window == result.getOwner();
+      });
+  if (carried == march.sums.end())
+    return {};
+  std::optional<int64_t> row =
+      rowOf(index, form.placements.lookup(carried->window).box);
+  if (!row)
+    return {};
+  graph::ElementBuilder eb = elements();
+  return cast<graph::ReductionOpInterface>(carried->window)
+      .buildFinish(eb, sum(*carried, *row, carried->taps - 1),
+                   result.getResultNumber());
+}
+
 /// A window with all its points written out.
 Value MarchSchedule::unrolled(OpResult result, ValueRange index) {
+  if (Value value = finishedSum(result, index))
+    return value;
   if (Value value = columnsFirst(result, index))
     return value;
   Operation *op = result.getOwner();

@@ -16,19 +16,23 @@
 
 namespace fusec::graph_to_tile {
 
+/// The rows of one value in one pass over some output rows.
+struct RingRows {
+  /// Rows by their distance from the pass' first output row, and shifted ones
+  /// by row and columns.
+  std::map<int64_t, mlir::Value> rows;
+  std::map<std::pair<int64_t, int64_t>, mlir::Value> shifted;
+  /// For arguments: the newest row for an output row, as it is in memory.
+  std::map<int64_t, mlir::Value> loaded;
+};
+
 /// The kept rows of one value.
-struct Ring {
+struct Ring : RingRows {
   const analysis::MarchedValue *value = nullptr;
   bool isArgument = false;
   /// What every masked read of a window gives outside of the value; null if
   /// reads differ or none is masked.
   mlir::TypedAttr padding;
-  /// Rows by their distance from the iteration's first output row, and shifted
-  /// ones by row and columns.
-  std::map<int64_t, mlir::Value> rows;
-  std::map<std::pair<int64_t, int64_t>, mlir::Value> shifted;
-  /// For arguments: this iteration's newest rows, which the last one loaded.
-  llvm::SmallVector<mlir::Value> loaded;
 };
 
 inline mlir::RankedTensorType tensorOf(const Ring &ring) {
@@ -53,26 +57,36 @@ private:
   mlir::Value isColumnOf(int64_t width);
   void emitLoop();
   void carryRows(Ring &ring);
-  void carryLoads(Ring &ring, llvm::ArrayRef<mlir::Value> inits);
-  void emitBody(mlir::Value iteration,
-                llvm::ArrayRef<llvm::SmallVector<mlir::Value>> firstRows);
+  void startLoads(Ring &ring);
+  void makeRows(mlir::Value from, int64_t count);
+  struct Pass;
+  void swapPass(Pass &other);
   struct Carried;
   llvm::SmallVector<Carried *> keptValues(llvm::ArrayRef<mlir::Value> next);
   void makeRow(Ring &ring, int64_t row);
+  mlir::Value loadedRow(Ring &ring, int64_t row);
   void storeOutputs(int64_t row);
   mlir::Value loadRow(const Ring &ring, mlir::Value row);
   mlir::Value storedPadding(const Ring &ring);
   mlir::Value padded(const Ring &ring, mlir::Value row, mlir::Value value);
   mlir::Value isInsideOf(const Ring &ring, mlir::Value row);
-  llvm::SmallVector<mlir::Value> indexOf(const Ring &ring, mlir::Value row);
+  llvm::SmallVector<mlir::Value>
+  indexOf(llvm::ArrayRef<analysis::TileExtent> box, mlir::Value row);
+  std::optional<int64_t> rowOf(mlir::ValueRange index,
+                               llvm::ArrayRef<analysis::TileExtent> box);
   mlir::Value kept(mlir::Value value, mlir::ValueRange index);
   mlir::Value lookup(mlir::Value value, mlir::ValueRange index);
   mlir::Value lookupMasked(mlir::Value value, mlir::ValueRange index,
                            mlir::Value mask, mlir::Value other);
   mlir::Value unrolled(mlir::OpResult result, mlir::ValueRange index);
+  llvm::SmallVector<mlir::Value> sum(const analysis::CarriedSum &sum,
+                                     int64_t row, int64_t tap);
+  mlir::Value finishedSum(mlir::OpResult result, mlir::ValueRange index);
   std::optional<unsigned> columnOf(mlir::Operation *window) const;
   mlir::Value columnsFirst(mlir::OpResult result, mlir::ValueRange index);
-  mlir::Value carry(mlir::Value init, std::function<mlir::Value()> next);
+  /// `at(by)`: what the value is, `by` rows further down in the pass at hand.
+  using RowsDown = std::function<mlir::Value(int64_t by)>;
+  mlir::Value carry(mlir::Type type, RowsDown at);
   mlir::Value shift(Ring &ring, int64_t row, int64_t columns);
   mlir::RankedTensorType typeOf(const Ring &ring);
   graph::ElementBuilder elements() { return kb.emitter.elements(); }
@@ -86,18 +100,32 @@ private:
   const analysis::MarchForm &march;
   mlir::RankedTensorType carrier;
   llvm::SmallVector<Ring, 4> rings;
+  /// Sums of windows by result row and the last row that was added.
+  using Sums = std::map<std::tuple<mlir::Operation *, int64_t, int64_t>,
+                        llvm::SmallVector<mlir::Value>>;
+  Sums sums;
   /// Index tiles: of every spine dim but row and column; the strip's first row
   /// and the one after its last; the columns, those that tests look at; the
-  /// first row of the iteration.
+  /// first row of the pass.
   llvm::SmallVector<mlir::Value> spine;
   mlir::Value stripRow, stripEnd, columns, laneColumn, baseRow;
   mlir::Value isStored; // column and strip count
 
-  /// What an iteration hands to the next: values before the loop, block
-  /// arguments in it, and how to make the next ones at its end.
+  /// What is known in one pass over some rows: the iteration, or the rows that
+  /// fill the registers before the first.
+  struct Pass {
+    llvm::SmallVector<RingRows, 4> rings;
+    Sums sums;
+    mlir::Value baseRow;
+    bool isFirst = false;
+  };
+  bool isFirst = false;
+
+  /// What an iteration hands to the next: the block argument in the loop, and
+  /// how to make its value from a pass.
   struct Carried {
-    mlir::Value init, now;
-    std::function<mlir::Value()> next;
+    mlir::Value now;
+    RowsDown at;
   };
   std::deque<Carried> carried;
   mlir::Block *body = nullptr;

@@ -17,6 +17,7 @@
 #include "ThreadCode.h"
 #include "fusec/Dialect/Tile/IR/Shift.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -57,6 +58,7 @@ public:
 
 private:
   bool needsArray(Value value);
+  bool sharesFactor(Value value);
   Operation *sinkOf(Value value);
   LogicalResult lowerBlock(Block &block);
   LogicalResult lowerNested(Block &block);
@@ -105,6 +107,17 @@ Operation *KernelLowering::sinkOf(Value value) {
   return sinks[value] = several ? nullptr : single;
 }
 
+/// Whether `value` is a sum of products of one factor with each of several
+/// registers. These products follow each other: a multiply-add reads three
+/// registers, and of neighbours that share a factor the second reads two.
+bool KernelLowering::sharesFactor(Value value) {
+  auto product = value.getDefiningOp<math::FmaOp>();
+  constexpr int64_t kSeveral = 4;
+  return product &&
+         tile::getLayout(value.getType()).getRegisterCount() >= kSeveral &&
+         code.isUniform(product.getB()) != code.isUniform(product.getA());
+}
+
 bool KernelLowering::needsArray(Value value) {
   auto it = arrayness.find(value);
   if (it != arrayness.end())
@@ -113,7 +126,7 @@ bool KernelLowering::needsArray(Value value) {
   bool isIndex =
       cast<RankedTensorType>(value.getType()).getElementType().isIntOrIndex();
   bool result = isa_and_nonnull<tile::LoadOp>(value.getDefiningOp()) ||
-                (!isCheap(value) && !sinkOf(value)) ||
+                sharesFactor(value) || (!isCheap(value) && !sinkOf(value)) ||
                 (!isIndex && code.isUniform(value) &&
                  !isa<arith::ConstantOp, tile::SplatOp, tensor::SplatOp,
                       tile::BroadcastOp>(value.getDefiningOp()));

@@ -202,8 +202,21 @@ static double relativeTime(const RegionForm &form, const TargetInfo &target) {
   return multipliesBytes(form.hero()) ? 0.5 : 1;
 }
 
+/// Points that rows behind windows take with what differs along the channels
+/// alone at hand: a few passes over 4 to 8 points a thread's channels.
+static constexpr double kPointsTogether = 8;
+
 /// Instructions of one op in `form`.
 static double instructionsOf(const RegionForm &form, const OpFacts &fact) {
+  for (const RegionForm &rows : form.behind) {
+    auto it = rows.placements.find(fact.op);
+    if (it == rows.placements.end())
+      continue;
+    bool isOfChannels = llvm::none_of(it->second.reads, [&](AffineMap map) {
+      return !map || usesDimIn(map, 0, rows.parallel.size());
+    });
+    return instructionsOf(rows, fact) / (isOfChannels ? kPointsTogether : 1);
+  }
   if (fact.opClass != OpClass::Inlined) {
     double halo = form.kind == KernelKind::Stencil ? form.haloRatio : 1;
     return pointCount(fact.loops) * fact.cost * halo;

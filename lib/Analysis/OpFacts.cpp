@@ -60,6 +60,12 @@ bool analysis::haveDifferentRows(const OpFacts &a, const OpFacts &b) {
          differ(a.space.reduced, b.space.reduced);
 }
 
+bool analysis::mayFollowWindows(const OpFacts &reduction) {
+  SmallVector<int64_t> axes = reducedAxes(reduction);
+  int64_t last = reduction.space.parallel.size();
+  return last >= 2 && axes.size() == 1 && axes.front() == last;
+}
+
 bool analysis::mayCross(const OpFacts &a, const OpFacts &b) {
   auto agree = [](ArrayRef<int64_t> x, ArrayRef<int64_t> y) {
     std::optional<int64_t> n = numElements(x), m = numElements(y);

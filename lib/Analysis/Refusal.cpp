@@ -170,7 +170,9 @@ std::string Refusal::remedy() const {
     return "reduce all columns or all rows of the product, and use the result "
            "for whole rows or columns only";
   case RefusalReason::WindowBesideReduction:
-    return "none in this version: windows fuse with element-wise ops only";
+    return "none in this version: windows fuse with element-wise ops, and with "
+           "reductions behind them over the channels of an image that has "
+           "them last";
   case RefusalReason::OutputShapesDiffer:
     return "drop the second output, or give it the shape of the first";
   case RefusalReason::IndexTooComplex:

@@ -112,6 +112,13 @@ private:
   double recomputation(const Solver &solver, llvm::ArrayRef<int64_t> tile);
 };
 
+/// The shape of a region of windows with a Row region behind them; `refusal` if
+/// it is none.
+RegionVerdict analyzeBehind(FactTable &table,
+                            llvm::ArrayRef<mlir::Operation *> ops,
+                            llvm::ArrayRef<mlir::Value> outputs,
+                            const RegionLimits &limits, Refusal refusal);
+
 } // namespace fusec::analysis
 
 #endif // FUSEC_LIB_ANALYSIS_REGIONBUILDER_H

@@ -175,6 +175,8 @@ RegionVerdict analysis::analyzeRegion(FactTable &facts,
       return shifted;
   if (verdict)
     return verdict;
+  if (verdict.refusal().reason == RefusalReason::WindowBesideReduction)
+    return analyzeBehind(facts, ops, outputs, limits, verdict.refusal());
   // Columns may be what are rows, and the converse.
   const OpFacts *other = builder.crossing();
   if (!other)

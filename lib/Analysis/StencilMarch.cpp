@@ -18,17 +18,23 @@ static constexpr int64_t kHeights[] = {128, 64, 32, 16, 8, 4};
 // thread for what is not kept and at least.
 static constexpr int64_t kMultiprocessors = 132, kLaneRegisters = 2048;
 static constexpr int64_t kOtherRegisters = 16, kLeastRegisters = 64;
-// A shorter strip must be this much better.
-static constexpr double kGain = 0.95;
 // Window points of all windows of a region, each written out.
 static constexpr int64_t kMaxTaps = 96;
-// Window points of one iteration, for the size of the text.
-static constexpr int64_t kIterationTaps = 128;
+// Window points of one iteration of a thread. A loop of about 700 instructions
+// stays in the instruction cache next to a scheduler; of longer ones half as
+// many were issued in a cycle.
+static constexpr int64_t kIterationTaps = 512;
 // Registers of a thread for rows and weights.
 static constexpr int64_t kMaxRegisters = 150;
 // Columns of a thread whose lanes run along channels, without margins, and its
 // registers for rows, rows to come and weights.
-static constexpr int64_t kMaxColumns = 8, kMaxWideRegisters = 140;
+static constexpr int64_t kMaxColumns = 8, kMaxWideRegisters = 128;
+
+// Warps that hold all channels of a strip, and the shared memory for what they
+// hand on: what a block has without asking.
+static constexpr int64_t kMaxWarps = 12, kHandedBytes = 46 * 1024;
+// Rows that are handed on at a time.
+static constexpr int64_t kMaxHandedRows = 8;
 
 namespace {
 
@@ -50,6 +56,7 @@ private:
   bool chooseVector();
   bool chooseColumns();
   void chooseUnroll();
+  bool chooseHanded();
   void chooseHeight();
   void addSums();
   bool addSum(Operation *window);
@@ -329,7 +336,7 @@ bool MarchAnalysis::chooseColumns() {
   }
   int64_t margins = march.leftMargin + march.rightMargin;
   int64_t width = form.parallel[march.column];
-  for (int64_t most = kMaxColumns; most >= 1; most /= 2) {
+  for (int64_t most = kMaxColumns; most >= 1; --most) {
     // Equal strips instead of a small last one.
     int64_t columns = llvm::divideCeil(width, llvm::divideCeil(width, most));
     march.vector = columns + margins;
@@ -341,26 +348,54 @@ bool MarchAnalysis::chooseColumns() {
   return false;
 }
 
-/// As many rows in an iteration as the text may have, and at least as many as a
-/// window has before its last: what is carried then stays in its registers.
+/// As many rows in an iteration as the instruction cache has room for.
 void MarchAnalysis::chooseUnroll() {
-  march.unroll = march.lane || taps * 8 > kIterationTaps ? 4 : 8;
-  for (const CarriedSum &sum : march.sums)
-    march.unroll = std::max(march.unroll, (sum.taps - 1) * sum.step + 1);
+  int64_t row = taps * (march.lane ? march.usefulColumns() : march.vector);
+  march.unroll = 8;
+  while (march.unroll > 1 && march.unroll * row > kIterationTaps)
+    march.unroll /= 2;
+  march.ahead = march.lane ? std::min(march.ahead, march.unroll) : march.unroll;
+  // About half of what these rows add to is needed.
+  march.isApart = march.warmUp * row / 2 <= kIterationTaps;
+}
+
+/// How rows are handed to a Row region behind, if there is one; false if a
+/// block cannot hold all lanes.
+bool MarchAnalysis::chooseHanded() {
+  if (form.behind.empty())
+    return true;
   if (!march.lane)
-    march.ahead = march.unroll;
+    return false;
+  int64_t lanes = form.parallel[*march.lane];
+  march.warps = llvm::divideCeil(lanes, 32);
+  march.handedPitch = int64_t(llvm::alignTo(uint64_t(lanes), 4));
+  int64_t bytes = 0;
+  for (Value value : form.handed)
+    bytes += 4 * registersOf(value) * march.usefulColumns() * march.handedPitch;
+  // Whole iterations, and few rows past the image.
+  int64_t most = std::min<int64_t>(kMaxHandedRows, kHandedBytes / bytes);
+  most = std::max<int64_t>(1, most / march.unroll) * march.unroll;
+  march.handedRows = most;
+  for (int64_t rows = most; rows > most / 2; rows -= march.unroll)
+    if (form.parallel[march.row] % rows == 0) {
+      march.handedRows = rows;
+      break;
+    }
+  march.handedBytes = march.handedRows * bytes;
+  return march.warps <= kMaxWarps && march.handedBytes <= kHandedBytes;
+}
+
+/// The height of strips of about `wanted` of `rows` rows: equal ones instead of
+/// a small last one.
+static int64_t heightFor(int64_t wanted, int64_t rows, const MarchForm &march) {
+  int64_t share = llvm::divideCeil(rows, llvm::divideCeil(rows, wanted));
+  int64_t atATime = std::max(march.unroll, march.handedRows);
+  return int64_t(llvm::alignTo(uint64_t(share), atATime));
 }
 
 /// The height with the fewest rows that a multiprocessor walks one after the
 /// other, those that fill the registers included; half a wave is lost at the
 /// end.
-/// The height of strips of about `wanted` of `rows` rows: equal ones instead of
-/// a small last one.
-static int64_t heightFor(int64_t wanted, int64_t rows, const MarchForm &march) {
-  int64_t share = llvm::divideCeil(rows, llvm::divideCeil(rows, wanted));
-  return int64_t(llvm::alignTo(uint64_t(share), march.unroll));
-}
-
 void MarchAnalysis::chooseHeight() {
   int64_t others = 1, rows = form.parallel[march.row];
   for (auto [dim, size] : llvm::enumerate(form.parallel))
@@ -379,7 +414,9 @@ void MarchAnalysis::chooseHeight() {
     double warps = double(others * strips * llvm::divideCeil(rows, height));
     double walked =
         double(height + march.warmUp) * std::max(1.0, warps / resident + 0.5);
-    if (best > 0 && walked >= kGain * best)
+    // Loads run an iteration ahead: there should be one.
+    bool isShort = height < 2 * march.unroll;
+    if (best > 0 && (isShort || walked >= best))
       continue;
     best = walked;
     march.height = height;
@@ -427,9 +464,11 @@ std::optional<MarchForm> MarchAnalysis::run(bool channelsLast) {
   if (march.values.empty() || taps > kMaxTaps ||
       !(channelsLast ? chooseColumns() : chooseVector()))
     return std::nullopt;
-  chooseUnroll();
   for (const MarchedValue &value : march.values)
     march.warmUp = std::max(march.warmUp, value.lastRow - value.firstRow);
+  chooseUnroll();
+  if (!chooseHanded())
+    return std::nullopt;
   chooseHeight();
   return march;
 }
@@ -455,8 +494,11 @@ MarchForm analysis::withWidths(MarchForm march, const MarchForm &pattern) {
   march.vector = pattern.vector;
   march.unroll = pattern.unroll;
   march.ahead = pattern.ahead;
+  march.isApart = pattern.isApart;
   march.height = pattern.height;
   march.leftMargin = pattern.leftMargin;
   march.rightMargin = pattern.rightMargin;
+  march.handedRows = pattern.handedRows;
+  march.handedBytes = pattern.handedBytes;
   return march;
 }

@@ -287,8 +287,10 @@ std::optional<Refusal> GroupChooser::quickCheck(unsigned a, unsigned b) {
       ((hero(x) && reduction(y)) || (reduction(x) && hero(y))))
     return Refusal{RefusalReason::ReductionBesideContraction,
                    culprit(reduction)};
-  if ((window(x) && (hero(y) || reduction(y))) ||
-      (window(y) && (hero(x) || reduction(x))))
+  auto staysApart = [&](const Group &g) {
+    return hero(g) || (g.row && !analysis::mayFollowWindows(*g.row));
+  };
+  if ((window(x) && staysApart(y)) || (window(y) && staysApart(x)))
     return Refusal{RefusalReason::WindowBesideReduction, culprit(window)};
   // Beside a contraction there may be reductions of rows and of columns.
   if (x.row && y.row && !hero(x) && !hero(y) &&

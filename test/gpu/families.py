@@ -190,6 +190,20 @@ def depthwise(channels, height, width, stages, type_="f32"):
     return g.out(x)
 
 
+def channels_last(height, width, channels, size, type_, norm=False):
+    """A depthwise window over an image with channels last, and a norm over them."""
+    g = Graph()
+    t, c = tensor(2, height, width, channels, type_), tensor(channels, type_)
+    x, k = g.argument(t), g.argument(tensor(size, size, 1, channels, type_))
+    pad = size // 2
+    y = g.op("convolution", x, k, to=t, attrs=(
+        f"strides [1, 1] dilations [1, 1] low [{pad}, {pad}] high [{pad}, {pad}] "
+        f"dims [0, 3, 1, 2] x [3, 2, 0, 1] -> [0, 3, 1, 2] groups = {channels}"))
+    if norm:
+        y = g.op("layer_norm", y, g.argument(c), g.argument(c), attrs="axis = 3 epsilon = 1.0e-5", wide=True)
+    return g.out(y)
+
+
 def convolution(g, x, k, to, groups=1, stride=1, pad=1, dims="[0, 1, 2, 3]"):
     return g.op("convolution", x, k, to=to, attrs=(
         f"strides [{stride}, {stride}] dilations [1, 1] low [{pad}, {pad}] high [{pad}, {pad}] "
@@ -377,6 +391,9 @@ def families():
         "split-bytes": ("row, ticket", reduce("min", 2, 140003, 1, "i8")),
         "stencil-march": ("stencil", depthwise(3, 40, 70, 3)),
         "stencil-inner": ("stencil", depthwise(1, 140, 200, 2)),
+        "stencil-channels": ("stencil", channels_last(13, 11, 72, 3, "f16")),
+        "stencil-norm": ("stencil, FUSEC_SHARED(f32 and shfl_xor", channels_last(13, 10, 96, 7, "bf16", True)),
+        "stencil-norm-odd": ("stencil, FUSEC_SHARED(f32 and shfl_xor", channels_last(9, 17, 75, 3, "f32", True)),
         "stencil-tile": ("stencil", pools(17, 33)),
         "stencil-line": ("stencil", windows(1023)),
         "merged-pointwise": ("multi, FUSEC_TABLE", side_by_side(False)),

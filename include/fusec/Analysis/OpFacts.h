@@ -62,6 +62,10 @@ llvm::SmallVector<int64_t> reducedAxes(const OpFacts &fact);
 /// spine holds both.
 bool haveDifferentRows(const OpFacts &a, const OpFacts &b);
 
+/// Whether `reduction` may run behind windows in their kernel: over the last
+/// axis of an image, one value a point.
+bool mayFollowWindows(const OpFacts &reduction);
+
 /// True if what one of two reductions has as parallel loops the other may
 /// reduce, and the converse: rows and columns of one spine, by their sizes.
 bool mayCross(const OpFacts &a, const OpFacts &b);

@@ -37,6 +37,8 @@
 // Stencil      spine = shape of the output. Stages are the window ops in order;
 //              each has the box of its result that one spine tile needs. None
 //              where windows are spelt with slices; such regions march.
+//              Reductions along the last dim of what windows made are a Row
+//              region `behind` them (a norm over the channels of an image).
 // Contraction  spine = loops of the hero. Prologue ops are read at maps of all
 //              dims through the hero's operands, epilogue ops at parallel dims.
 //              Reductions of what the epilogue makes over the loops of one
@@ -159,6 +161,12 @@ struct RegionForm {
   llvm::SmallVector<int64_t> tile;
   double haloRatio = 1;
   int64_t sharedBytes = 0;
+  /// Stencil: a Row region of what the windows made, or nothing. Its spine is
+  /// this one's with the last dim reduced, and it reads `handed`, values of
+  /// this region, at its own points. All but `ops`, `outputs` and `placements`
+  /// is then as if `handed` were stored.
+  std::vector<RegionForm> behind;
+  llvm::SmallVector<mlir::Value> handed;
   /// Multi and Chain only.
   std::vector<RegionForm> parts;
 

@@ -60,21 +60,31 @@ struct MarchForm {
   /// Rows of the arguments that are loaded before they are needed; at most
   /// `unroll`.
   int64_t ahead = 4;
-  /// Rows before the first output row that fill the registers.
+  /// Rows before the first output row that fill the registers, and whether
+  /// their text is apart from the loop's, without what no later row needs.
   int64_t warmUp = 0;
-  /// Output rows of a strip: a multiple of `unroll`.
+  bool isApart = true;
+  /// Output rows of a strip: a multiple of `unroll` and `handedRows`.
   int64_t height = 0;
   /// Columns at either side of a strip that serve its inner columns only;
   /// multiples of `vector` without `lane`.
   int64_t leftMargin = 0, rightMargin = 0;
+  /// Warps of a block: strips beside each other that do not meet, or, with a
+  /// Row region behind, all lanes of one strip.
+  int64_t warps = 4;
+  /// With a Row region behind: output rows that are handed to it at a time, a
+  /// multiple of `unroll`, the elements in shared memory from one point to the
+  /// next, and bytes for all that is handed.
+  int64_t handedRows = 0, handedPitch = 0, handedBytes = 0;
 
   /// Columns of a strip, and those of them that are stored.
   int64_t columns() const { return lane ? vector : 32 * vector; }
   int64_t usefulColumns() const { return columns() - leftMargin - rightMargin; }
-  /// Points computed over points stored: margins and rows before the first.
+  /// Points computed over points stored: margins of lanes, and rows before the
+  /// first.
   double repeated() const {
-    return double(columns()) / double(usefulColumns()) *
-           double(height + warmUp) / double(height);
+    double across = lane ? 1 : double(columns()) / double(usefulColumns());
+    return across * double(height + warmUp) / double(height);
   }
 };
 

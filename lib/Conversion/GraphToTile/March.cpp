@@ -8,10 +8,12 @@
 //     for each row of the group:
 //       a row of the arguments that later rows need -> registers
 //       for each kept value in order: its newest row, from rows kept so far
-//       the row of every output -> memory
+//       the row of every output -> memory, or to the rows behind
+//         (MarchBehind.cpp)
 //
 // The first part is made by the same code as the loop; what no later row needs
-// of it is not computed.
+// of it is not computed. Of large windows it would be too long a text, and the
+// loop starts with these rows instead.
 //
 // A value runs ahead of the output by as many rows as later windows look down.
 // Where windows read padding, the newest row gets the padding's value once, so
@@ -29,9 +31,6 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 using tile::Digit;
 
-// Warps of a block; they do not meet, so few is best for the last wave.
-static constexpr int64_t kWarps = 4;
-
 void MarchSchedule::storeOutputs(int64_t row) {
   graph::ElementBuilder eb = elements();
   SmallVector<Value> point(spine);
@@ -39,6 +38,10 @@ void MarchSchedule::storeOutputs(int64_t row) {
   point[march.column] = columns;
   Value isRow = eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt,
                                        point[march.row], stripEnd);
+  if (!march.isApart)
+    isRow = eb.logicalAnd(isRow,
+                          eb.make<arith::CmpIOp>(arith::CmpIPredicate::sge,
+                                                 point[march.row], stripRow));
   Value mask = eb.logicalAnd(isRow, isStored);
   kb.emitter.setMask(mask);
   for (auto [i, output] : llvm::enumerate(form.outputs)) {
@@ -50,25 +53,123 @@ void MarchSchedule::storeOutputs(int64_t row) {
   kb.emitter.setMask({});
 }
 
+void MarchSchedule::allocateHanded() {
+  int64_t elements =
+      march.handedRows * march.usefulColumns() * march.handedPitch;
+  for (Value value : form.handed) {
+    auto type = cast<RankedTensorType>(value.getType());
+    auto memory = MemRefType::get(
+        {elements}, graph::ElementBuilder::computeType(type.getElementType()),
+        MemRefLayoutAttrInterface(),
+        kb.builder.getI64IntegerAttr(tile::kSharedSpace));
+    handed.push_back(
+        {value, tile::AllocOp::create(kb.builder, kb.loc, memory)});
+  }
+}
+
+/// Builds where `condition` holds from now on; null: everywhere.
+void MarchSchedule::enterIf(Value condition) {
+  if (!condition)
+    return;
+  auto branch = scf::IfOp::create(kb.builder, kb.loc, condition);
+  kb.builder.setInsertionPoint(branch.thenYield());
+}
+
+/// Whether the pass makes rows of the strip, and none before them.
+Value MarchSchedule::isNoWarmUp() {
+  return arith::CmpIOp::create(kb.builder, kb.loc, arith::CmpIPredicate::sge,
+                               passRow, kb.index(0));
+}
+
+/// The place of row `row` of the pass among the rows that are handed on at a
+/// time.
+Value MarchSchedule::handedRow(int64_t row) {
+  Value at = kb.addIndex(passRow, kb.index(row));
+  Value place = arith::RemUIOp::create(kb.builder, kb.loc, at,
+                                       kb.index(march.handedRows));
+  kb.emitter.setBounds(place, {0, march.handedRows - 1});
+  return place;
+}
+
+/// Row `row` of what is handed on -> shared memory.
+void MarchSchedule::handOn(int64_t row) {
+  graph::ElementBuilder eb = elements();
+  SmallVector<Value> point(spine);
+  point[march.row] = eb.addIndex(baseRow, row);
+  point[march.column] = columns;
+  Value isRow = eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt,
+                                       point[march.row], stripEnd);
+  Value at = eb.addIndex(
+      splat(kb.mulIndex(handedRow(row), march.usefulColumns())), place);
+  at = eb.addIndex(eb.mulIndex(at, march.handedPitch), spine[*march.lane]);
+  for (const HandedValue &next : handed) {
+    kb.emitter.setMask(eb.logicalAnd(isRow, isStored));
+    Value value = kb.emitter.emit(next.value, point);
+    kb.emitter.setMask({});
+    tile::StoreOp::create(kb.builder, kb.loc, value, next.buffer, at, isHanded,
+                          /*vector=*/1);
+  }
+}
+
+/// What follows the `handedRows` rows up to the end of this iteration.
+void MarchSchedule::emitRowsBehind() {
+  if (march.handedRows > march.unroll)
+    enterIf(arith::CmpIOp::create(kb.builder, kb.loc, arith::CmpIPredicate::eq,
+                                  handedRow(march.unroll - 1),
+                                  kb.index(march.handedRows - 1)));
+
+  MarchedRows marched{march.handedRows,
+                      march.usefulColumns(),
+                      march.handedPitch,
+                      march.row,
+                      march.column,
+                      {},
+                      {},
+                      handed};
+  int64_t rows = form.parallel[march.row];
+  marched.start.assign(strip.begin(), strip.end() - 1);
+  Value stripStart = kb.mulIndex(strip[march.row], march.height);
+  marched.start[march.row] =
+      kb.addIndex(kb.addIndex(stripStart, passRow),
+                  kb.index(march.unroll - march.handedRows));
+  marched.start[march.column] =
+      kb.mulIndex(strip[march.column], march.usefulColumns());
+  kb.emitter.setBounds(marched.start[march.row], {0, rows + march.height});
+  kb.emitter.setBounds(
+      marched.start[march.column],
+      {0, form.parallel[march.column] + march.usefulColumns()});
+  marched.endRow = arith::MinSIOp::create(
+      kb.builder, kb.loc, kb.addIndex(stripStart, kb.index(march.height)),
+      kb.index(rows));
+  emitBehind(kb, form.behind.front(), march.warps, marched);
+  kb.emitter.setCarrier(carrier);
+}
+
 SmallVector<int64_t>
 MarchSchedule::countsFor(SmallVector<int64_t> sizes) const {
   sizes[march.row] = llvm::divideCeil(sizes[march.row], march.height);
   sizes[march.column] =
       llvm::divideCeil(sizes[march.column], march.usefulColumns());
   if (march.lane)
-    sizes[*march.lane] = llvm::divideCeil(sizes[*march.lane], 32);
+    sizes[*march.lane] =
+        llvm::divideCeil(sizes[*march.lane], 32 * warpsAlongLanes());
   return sizes;
 }
 
-/// Warps by columns, by lanes along the channels if those are last.
+/// Strips by columns, by lanes along the channels if those are last.
 RankedTensorType MarchSchedule::carrierOf() {
   MLIRContext *context = kb.builder.getContext();
-  Digit columns{march.vector, 1, 1}, warps{kWarps, 1, 0};
+  Digit columns{march.vector, 1, 1}, warps{march.warps, 1, 0};
+  if (march.handedRows)
+    return kb.carrierType({1, march.columns(), 32 * march.warps},
+                          tile::LayoutAttr::get(context, {columns},
+                                                {Digit{32, 1, 2}},
+                                                {Digit{march.warps, 32, 2}}));
   if (march.lane)
     return kb.carrierType(
-        {kWarps, march.columns(), 32},
+        {march.warps, march.columns(), 32},
         tile::LayoutAttr::get(context, {columns}, {Digit{32, 1, 2}}, {warps}));
-  return kb.carrierType({kWarps, march.columns()},
+  return kb.carrierType({march.warps, march.columns()},
                         tile::LayoutAttr::get(context, {columns},
                                               {Digit{32, march.vector, 1}},
                                               {warps}));
@@ -88,30 +189,56 @@ Value MarchSchedule::laneColumnOf() {
 
 /// Whether the columns exist in a value of `width` columns. A lane's columns
 /// all do or all do not where the width allows it: one test for all of them.
+/// Where strips are whole only their margins may lie outside.
 Value MarchSchedule::isColumnOf(int64_t width) {
+  graph::ElementBuilder eb = elements();
   bool isEach = march.lane || width % march.vector;
-  return elements().inRange(isEach ? columns : laneColumn, width);
+  Value inside = eb.inRange(isEach ? columns : laneColumn, width);
+  bool isWhole = width == form.parallel[march.column] &&
+                 width % march.usefulColumns() == 0;
+  return march.lane && isWhole ? eb.logicalOr(isUseful, inside) : inside;
+}
+
+/// Begins the kernel; the strip along each spine dim, and whether it exists
+/// (null: always).
+SmallVector<Value> MarchSchedule::findStrip(ArrayRef<int64_t> counts,
+                                            Value &exists) {
+  int64_t strips = KernelBuilder::product(counts);
+  int64_t counted = KernelBuilder::product(countsFor(kb.counted.parallel));
+  carrier = carrierOf();
+  if (march.handedRows) {
+    // A strip a block.
+    kb.begin(32 * march.warps, {counted, 1, 1}, {});
+    kb.emitter.setCarrier(carrier);
+    strip = graph::ElementBuilder(kb.builder, kb.loc)
+                .delinearize(kb.blockId(0), counts);
+    return llvm::map_to_vector(strip, [&](Value at) { return splat(at); });
+  }
+  kb.begin(32 * march.warps,
+           {int64_t(llvm::divideCeil(counted, march.warps)), 1, 1}, {counted});
+  kb.emitter.setCarrier(carrier);
+  graph::ElementBuilder eb = elements();
+  Value at = kb.axisTile(carrier, 0, kb.mulIndex(kb.blockId(0), march.warps));
+  exists = kb.below(carrier, at, kb.extent(0));
+  // Warps without a strip do the last one once more and store nothing.
+  at = eb.make<arith::MinUIOp>(at,
+                               splat(kb.addIndex(kb.extent(0), kb.index(-1))));
+  kb.emitter.setBounds(at, {0, strips - 1});
+  return eb.delinearize(at, counts);
 }
 
 /// Work out which strip this warp has, and its index tiles.
 void MarchSchedule::setFrame() {
   SmallVector<int64_t> counts = countsFor(form.parallel);
-  int64_t strips = KernelBuilder::product(counts);
-  int64_t counted = KernelBuilder::product(countsFor(kb.counted.parallel));
-  kb.begin(32 * kWarps, {int64_t(llvm::divideCeil(counted, kWarps)), 1, 1},
-           {counted});
-  carrier = carrierOf();
-  kb.emitter.setCarrier(carrier);
+  Value exists;
+  spine = findStrip(counts, exists);
   graph::ElementBuilder eb = elements();
-  Value strip = kb.axisTile(carrier, 0, kb.mulIndex(kb.blockId(0), kWarps));
-  Value exists = kb.below(carrier, strip, kb.extent(0));
-  // Warps without a strip do the last one once more and store nothing.
-  strip = eb.make<arith::MinUIOp>(
-      strip, splat(kb.addIndex(kb.extent(0), kb.index(-1))));
-  kb.emitter.setBounds(strip, {0, strips - 1});
-  spine = eb.delinearize(strip, counts);
-  for (auto [at, count] : llvm::zip(spine, counts))
-    kb.emitter.setBounds(at, {0, count - 1});
+  auto setStripBounds = [&](ValueRange strips) {
+    for (auto [at, count] : llvm::zip(strips, counts))
+      kb.emitter.setBounds(at, {0, count - 1});
+  };
+  setStripBounds(spine);
+  setStripBounds(strip);
   int64_t rows = form.parallel[march.row], width = form.parallel[march.column];
   stripRow = eb.mulIndex(spine[march.row], march.height);
   stripEnd = eb.make<arith::MinSIOp>(eb.addIndex(stripRow, march.height),
@@ -127,11 +254,17 @@ void MarchSchedule::setFrame() {
         at, {-march.leftMargin, width + march.columns() + march.leftMargin});
   // Constants for each register of a thread that holds its strip's columns, so
   // that what only margins need is not computed.
-  Value isUseful =
+  isUseful =
       eb.inRange(eb.addIndex(own, -march.leftMargin), march.usefulColumns());
+  auto both = [&](Value a, Value b) { return a ? eb.logicalAnd(a, b) : b; };
   if (march.lane)
-    exists = eb.logicalAnd(exists, setLanes());
-  isStored = eb.logicalAnd(eb.logicalAnd(exists, isColumnOf(width)), isUseful);
+    exists = both(exists, setLanes());
+  isStored = eb.logicalAnd(both(exists, isColumnOf(width)), isUseful);
+  if (!march.handedRows)
+    return;
+  place = eb.addIndex(own, -march.leftMargin);
+  isHanded = eb.logicalAnd(exists, isUseful);
+  allocateHanded();
 }
 
 /// Gives the spine its index along the lanes; whether it exists. Lanes beyond
@@ -186,10 +319,11 @@ void MarchSchedule::startLoads(Ring &ring) {
 /// Makes `count` rows from `from` on, and stores those of the loop.
 void MarchSchedule::makeRows(Value from, int64_t count) {
   graph::ElementBuilder eb = elements();
+  passRow = from;
   baseRow = eb.addIndex(stripRow, splat(from));
   kb.emitter.setBounds(
-      baseRow,
-      {-march.warmUp, form.parallel[march.row] + march.height + march.unroll});
+      baseRow, {-march.warmUp - march.unroll,
+                form.parallel[march.row] + march.height + march.unroll});
   for (Ring &ring : rings) {
     carryRows(ring);
     if (ring.isArgument)
@@ -204,8 +338,17 @@ void MarchSchedule::makeRows(Value from, int64_t count) {
       }
     for (Ring &ring : rings)
       makeRow(ring, row);
-    if (!isFirst)
+    if (isFirst)
+      continue;
+    if (!march.handedRows) {
       storeOutputs(row);
+      continue;
+    }
+    OpBuilder::InsertionGuard guard(kb.builder);
+    enterIf(march.isApart ? Value() : isNoWarmUp());
+    handOn(row);
+    if (row + 1 == count)
+      emitRowsBehind();
   }
 }
 
@@ -241,12 +384,18 @@ MarchSchedule::keptValues(ArrayRef<Value> next) {
 
 void MarchSchedule::emitLoop() {
   isFirst = true;
-  makeRows(kb.index(-march.warmUp), march.warmUp);
+  // Rows of the strip start with an iteration.
+  int64_t before =
+      march.isApart
+          ? march.warmUp
+          : int64_t(llvm::alignTo(uint64_t(march.warmUp), march.unroll));
+  int64_t apart = march.isApart ? before : 0;
+  makeRows(kb.index(-before), apart);
   Pass first;
   swapPass(first);
   // What is carried becomes known while the body is made: it is made in a loop
   // that carries nothing, and moved.
-  int64_t trips = llvm::divideCeil(march.height, march.unroll);
+  int64_t trips = llvm::divideCeil(march.height + before - apart, march.unroll);
   Value lower = kb.index(0), upper = kb.index(trips), step = kb.index(1);
   auto draft = scf::ForOp::create(kb.builder, kb.loc, lower, upper, step);
   body = draft.getBody();
@@ -254,7 +403,8 @@ void MarchSchedule::emitLoop() {
   {
     OpBuilder::InsertionGuard guard(kb.builder);
     kb.builder.setInsertionPointToStart(body);
-    makeRows(kb.mulIndex(draft.getInductionVar(), march.unroll), march.unroll);
+    Value from = kb.mulIndex(draft.getInductionVar(), march.unroll);
+    makeRows(kb.addIndex(from, kb.index(apart - before)), march.unroll);
     for (size_t i = 0; i < carried.size(); ++i) // grows
       next.push_back(carried[i].at(march.unroll));
   }
@@ -265,7 +415,7 @@ void MarchSchedule::emitLoop() {
     OpBuilder::InsertionGuard guard(kb.builder);
     kb.builder.setInsertionPoint(draft);
     for (Carried *value : kept)
-      inits.push_back(value->at(march.warmUp));
+      inits.push_back(value->at(apart));
   }
   auto loop = scf::ForOp::create(kb.builder, kb.loc, lower, upper, step, inits);
   if (!loop.getBody()->empty())

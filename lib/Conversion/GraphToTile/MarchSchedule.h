@@ -39,6 +39,28 @@ inline mlir::RankedTensorType tensorOf(const Ring &ring) {
   return cast<mlir::RankedTensorType>(ring.value->value.getType());
 }
 
+/// A value that is handed to the Row region behind a march, and its place.
+struct HandedValue {
+  mlir::Value value, buffer;
+};
+
+/// Rows that a march hands on: `rows` x `columns` points, whose channels are
+/// `pitch` elements apart in shared memory.
+struct MarchedRows {
+  int64_t rows = 1, columns = 1, pitch = 1;
+  /// Spine dims of rows and columns; the first point along each spine dim but
+  /// the last, and the strip's end, as scalars.
+  unsigned row = 0, column = 0;
+  llvm::SmallVector<mlir::Value> start;
+  mlir::Value endRow;
+  llvm::SmallVector<HandedValue> values;
+};
+
+/// Emits the Row region `form` for the points of `marched`, by all threads of a
+/// block of `warps`. The emitter has no carrier afterwards.
+void emitBehind(KernelBuilder &kb, const analysis::RegionForm &form,
+                int64_t warps, const MarchedRows &marched);
+
 /// Builds the kernel of one region; lives for one call of `scheduleMarch`.
 
 class MarchSchedule {
@@ -51,6 +73,8 @@ private:
   /// Strips along each axis for a spine of `sizes`.
   llvm::SmallVector<int64_t> countsFor(llvm::SmallVector<int64_t> sizes) const;
   void setFrame();
+  /// Warps that hold lanes of one strip.
+  int64_t warpsAlongLanes() const { return march.handedRows ? march.warps : 1; }
   mlir::RankedTensorType carrierOf();
   mlir::Value setLanes();
   mlir::Value laneColumnOf();
@@ -66,6 +90,14 @@ private:
   void makeRow(Ring &ring, int64_t row);
   mlir::Value loadedRow(Ring &ring, int64_t row);
   void storeOutputs(int64_t row);
+  llvm::SmallVector<mlir::Value> findStrip(llvm::ArrayRef<int64_t> counts,
+                                           mlir::Value &exists);
+  void allocateHanded();
+  void handOn(int64_t row);
+  void enterIf(mlir::Value condition);
+  mlir::Value isNoWarmUp();
+  mlir::Value handedRow(int64_t row);
+  void emitRowsBehind();
   mlir::Value loadRow(const Ring &ring, mlir::Value row);
   mlir::Value storedPadding(const Ring &ring);
   mlir::Value padded(const Ring &ring, mlir::Value row, mlir::Value value);
@@ -109,7 +141,14 @@ private:
   /// first row of the pass.
   llvm::SmallVector<mlir::Value> spine;
   mlir::Value stripRow, stripEnd, columns, laneColumn, baseRow;
+  mlir::Value isUseful; // column is none of the margins
   mlir::Value isStored; // column and strip count
+  /// With a Row region behind: the strip along each spine dim and the pass'
+  /// first row as scalars; where a thread's columns lie in the strip, and which
+  /// of its elements are handed on; what is handed on.
+  llvm::SmallVector<mlir::Value> strip;
+  mlir::Value passRow, place, isHanded;
+  llvm::SmallVector<HandedValue> handed;
 
   /// What is known in one pass over some rows: the iteration, or the rows that
   /// fill the registers before the first.

@@ -18,7 +18,11 @@ namespace fusec::graph_to_tile {
 class RowSchedule {
 public:
   RowSchedule(KernelBuilder &kb, const analysis::RowTiling &tiling)
-      : kb(kb), form(kb.form), tiling(tiling),
+      : RowSchedule(kb, kb.form, tiling) {}
+  /// `form`: a Row region that is all or a part of the kernel's.
+  RowSchedule(KernelBuilder &kb, const analysis::RegionForm &form,
+              const analysis::RowTiling &tiling)
+      : kb(kb), form(form), tiling(tiling),
         layout(layoutOf(kb.builder.getContext(), tiling)),
         chunk(tiling.columns()), step(chunk * tiling.unroll),
         rows(KernelBuilder::product(kb.counted.parallel)),

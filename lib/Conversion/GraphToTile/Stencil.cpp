@@ -420,8 +420,10 @@ static bool chooseMarch(const KernelBuilder &kb, analysis::MarchForm &march) {
   for (int64_t height : heights)
     offer.ways.push_back(
         {"strips of " + std::to_string(height) + " rows", "strips"});
-  // Windows that are spelt with slices have no stages to put there.
+  // Windows that are spelt with slices have no stages to put there, and rows
+  // behind windows need a march.
   if (kb.options.chooser && !kb.pattern.stages.empty() &&
+      kb.pattern.behind.empty() &&
       analysis::chooseStencilTile(kb.pattern,
                                   analysis::stagedValues(kb.pattern)))
     offer.ways.push_back({"tiles in shared memory", "tiles"});

@@ -54,8 +54,10 @@ static constexpr int64_t kMuchWork = 16;
 static constexpr int64_t kRingBytes = 144 * 1024;
 static constexpr int64_t kMostStages = 3;
 static constexpr int64_t kLeastCopy = 4;
-// Warps along rows where elements are stored, too.
-static constexpr int64_t kStoredRowWarps = 2;
+// Where elements are stored, too, a thread has one vector of each input on its
+// way: GELU's backward pass takes 384 us so, 425 with two and with a place more
+// in the ring.
+static constexpr int64_t kStoredStages = 2;
 // What the last block should have to combine; larger blocks leave less.
 static constexpr int64_t kPartValues = 16 * 1024;
 // Registers of their threads that hold states.
@@ -104,6 +106,14 @@ private:
   void addStages(RowTiling &tiling);
   std::optional<RowTiling> meet(bool across, int64_t vector, bool isFine) const;
   bool hasShortRuns() const;
+  /// Loads would wait behind what is done between them.
+  bool hasMuchWork() const {
+    return access.instructions >= kMuchWork || !centredSums(form).empty();
+  }
+  /// Copies run ahead of elements that are stored in lines across the rows.
+  bool storesAcross(const RowTiling &tiling) const {
+    return tiling.across && access.storedBytes && hasMuchWork();
+  }
   /// Values that an element's states are in one pass: three more than the sum
   /// where squares of distances to the mean come with it.
   int64_t stateCount() const {
@@ -245,12 +255,6 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
           ? threads / 32
           : std::min<int64_t>(leaned(8, leaning.threads),
                               llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
-  while (streams && access.storedBytes && result.lanes == 1 &&
-         result.columnWarps > 1 && result.rowWarps < kStoredRowWarps &&
-         rows % (2 * result.rows()) == 0) {
-    result.columnWarps /= 2;
-    result.rowWarps *= 2;
-  }
   int64_t most = streams ? result.vector : kMaxElements;
   result.repeats =
       std::min(llvm::divideCeil(columns, uint64_t(result.columnWarps)),
@@ -279,6 +283,8 @@ RowTiling Chooser::acrossWholeRows(int64_t vector) {
 }
 
 void Chooser::addUnroll(RowTiling &tiling) {
+  if (storesAcross(tiling))
+    return;
   int64_t bytes = tiling.vector * tiling.repeats *
                   std::max(access.elementBytes, access.inputBytes);
   tiling.unroll = std::clamp<int64_t>(kSplitThreadBytes / bytes, 1, kMaxUnroll);
@@ -306,13 +312,14 @@ void Chooser::addSplits(RowTiling &tiling) {
 
 /// Where there is much to do between loads, they would wait behind the work.
 void Chooser::addStages(RowTiling &tiling) {
-  bool isMuch = access.instructions >= kMuchWork || !centredSums(form).empty();
   int64_t bytes = tiling.threads() * tiling.vector * tiling.repeats *
                   tiling.unroll * access.inputBytes;
-  if (!isMuch || !bytes || tiling.vector * access.elementBytes < kLeastCopy)
+  if (!hasMuchWork() || !bytes ||
+      tiling.vector * access.elementBytes < kLeastCopy)
     return;
   int64_t resident = std::min(kSplitBlocks, kMaxThreads / tiling.threads());
-  int64_t stages = std::min(kMostStages, kRingBytes / (resident * bytes));
+  int64_t most = storesAcross(tiling) ? kStoredStages : kMostStages;
+  int64_t stages = std::min(most, kRingBytes / (resident * bytes));
   tiling.stages = stages < 2 ? 0 : stages;
 }
 
@@ -423,7 +430,7 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
     addStages(split);
     split.onePass = true;
     // Reads and writes all over the memory disturb each other.
-    split.inTurn = across && access.storedBytes;
+    split.inTurn = storesAcross(split);
     if (split.splits > 1 && split.blocks(rows) > whole.blocks(rows))
       return split;
   }

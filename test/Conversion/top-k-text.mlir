@@ -7,10 +7,12 @@
 // CHECK: FUSEC_KERNEL
 // CHECK-SAME: 256)
 // CHECK: deal_list<1, 32>(
+// CHECK: for (i32 {{.*}} < 8192;
 // CHECK: any(
 // CHECK: if (
 // CHECK: m_plain_bits(
 // CHECK: select_greatest<2, 1, 32>(
+// CHECK: collect_list<1, 32>(
 // CHECK-NOT: bar();
 // CHECK: FUSEC_EXPORT
 func.func @main(%x: tensor<32768x8192xbf16>) -> (tensor<32768xi64>, tensor<32768xi64>) {

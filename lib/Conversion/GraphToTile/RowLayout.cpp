@@ -45,7 +45,7 @@ tile::LayoutAttr graph_to_tile::layoutOf(MLIRContext *context,
 PartsLayout graph_to_tile::partsLayoutOf(MLIRContext *context,
                                          const analysis::RowTiling &t,
                                          int64_t states) {
-  int64_t warps = t.across ? t.columnWarps : t.threads() / 32;
+  int64_t warps = t.threads() / 32;
   int64_t vector = t.across ? t.vector : t.rows();
   int64_t span = warps * (t.across ? t.lanes : 32);
   int64_t most = std::max<int64_t>(1, kPartRegisters / (vector * states));
@@ -61,13 +61,10 @@ PartsLayout graph_to_tile::partsLayoutOf(MLIRContext *context,
   SmallVector<Digit> lanes = {Digit{32 / t.lanes, t.vector, 0}};
   if (t.lanes > 1)
     lanes.push_back({t.lanes, 1, 1});
-  SmallVector<Digit> places = {Digit{warps, t.lanes, 1}};
-  if (t.rowWarps > 1)
-    places.push_back({t.rowWarps, t.rows() / t.rowWarps, 0});
   return {span * repeats,
           tile::LayoutAttr::get(context,
                                 {Digit{vector, 1, 0}, Digit{repeats, span, 1}},
-                                lanes, places)};
+                                lanes, {Digit{warps, t.lanes, 1}})};
 }
 
 LogicalResult graph_to_tile::checkTiling(KernelBuilder &kb,

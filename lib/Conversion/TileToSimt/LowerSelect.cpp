@@ -75,6 +75,11 @@ private:
         code, loc, layout.getReg(),
         [&](const Digit &digit) { return isKept(digit); }, place, reg);
   }
+  scf::ForOp carryingLoop();
+  void makeArrays();
+  void deal(llvm::function_ref<Value(unsigned)> entry);
+  void collect(llvm::function_ref<Value(unsigned)> array, Value place);
+  void selectAll(Value place);
   Value buildMayEnter(Value place, Value first);
   void select(Value place, Value first);
 
@@ -84,7 +89,7 @@ private:
   int64_t axis, low, high;
   tile::LayoutAttr layout;
   int64_t count, along, group;
-  Value elements, dealt, last;
+  Value elements, list, dealt, last;
 };
 } // namespace
 
@@ -117,27 +122,80 @@ void SelectLowering::select(Value place, Value first) {
                          high);
 }
 
-void SelectLowering::run() {
-  int64_t kept = keptCount();
+/// The loop that carries the list, where it serves nothing else: then it stays
+/// dealt out from iteration to iteration.
+scf::ForOp SelectLowering::carryingLoop() {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (!loop || keptCount() != 1)
+    return {};
+  OperandRange yielded = loop.getBody()->getTerminator()->getOperands();
+  for (auto [entry, result] : llvm::zip(op.getList(), op.getResults())) {
+    auto arg = dyn_cast<BlockArgument>(entry);
+    if (!arg || arg.getOwner() != loop.getBody() || !arg.getArgNumber() ||
+        !arg.hasOneUse() || yielded[arg.getArgNumber() - 1] != result)
+      return {};
+  }
+  return loop;
+}
+
+void SelectLowering::makeArrays() {
   Type type =
       cast<RankedTensorType>(op.getOperand().getType()).getElementType();
-  for (Value result : op.getResults())
-    code.arrays[result] = code.makeArray(loc, kept, type);
   elements = code.makeArray(loc, group, type);
   last = code.makeArray(loc, 1, type);
   dealt = code.makeArray(loc, llvm::divideCeil(count, high / low), type);
-  Value list = code.makeArray(loc, count, type);
-  code.forEachRegister(loc, kept, [&](Value place) {
-    for (auto [k, value] : llvm::enumerate(op.getList()))
-      store(code.element(value, place), list, code.constant(loc, k));
-    store(load(list, count - 1), last, code.constant(loc, 0));
-    simt::DealOp::create(code.builder, loc, list, dealt, low, high);
-    code.forEachRegister(loc, along / group, [&](Value number) {
-      select(place, code.mul(loc, number, group));
-    });
-    simt::CollectOp::create(code.builder, loc, dealt, list, low, high);
+  list = code.makeArray(loc, count, type);
+}
+
+void SelectLowering::deal(llvm::function_ref<Value(unsigned)> entry) {
+  for (int64_t k = 0; k < count; ++k)
+    store(entry(k), list, code.constant(loc, k));
+  store(load(list, count - 1), last, code.constant(loc, 0));
+  simt::DealOp::create(code.builder, loc, list, dealt, low, high);
+}
+
+void SelectLowering::collect(llvm::function_ref<Value(unsigned)> array,
+                             Value place) {
+  simt::CollectOp::create(code.builder, loc, dealt, list, low, high);
+  for (int64_t k = 0; k < count; ++k)
+    store(load(list, k), array(k), place);
+}
+
+void SelectLowering::selectAll(Value place) {
+  code.forEachRegister(loc, along / group, [&](Value number) {
+    select(place, code.mul(loc, number, group));
+  });
+}
+
+void SelectLowering::run() {
+  if (carryingLoop()) {
+    Operation *loop = code.builder.getInsertionBlock()->getParentOp();
+    auto array = [&](unsigned k) {
+      return code.arrays.lookup(op.getList()[k]);
+    };
+    {
+      OpBuilder::InsertionGuard guard(code.builder);
+      code.builder.setInsertionPoint(loop);
+      makeArrays();
+      deal([&](unsigned k) { return load(array(k), 0); });
+      code.builder.setInsertionPointAfter(loop);
+      collect(array, code.constant(loc, 0));
+    }
     for (auto [k, result] : llvm::enumerate(op.getResults()))
-      store(load(list, k), code.arrays.lookup(result), place);
+      code.arrays[result] = array(k);
+    selectAll(code.constant(loc, 0));
+    return;
+  }
+  int64_t kept = keptCount();
+  for (Value result : op.getResults())
+    code.arrays[result] = code.makeArray(
+        loc, kept, cast<RankedTensorType>(result.getType()).getElementType());
+  makeArrays();
+  code.forEachRegister(loc, kept, [&](Value place) {
+    deal([&](unsigned k) { return code.element(op.getList()[k], place); });
+    selectAll(place);
+    collect([&](unsigned k) { return code.arrays.lookup(op.getResults()[k]); },
+            place);
   });
 }
 

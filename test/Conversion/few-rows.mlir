@@ -1,16 +1,17 @@
 // RUN: fusec compile %s --quiet | FileCheck %s
-// RUN: sed 's/4096/512/g' %s | fusec compile - --quiet | FileCheck %s --check-prefix=CLUSTER
+// RUN: sed 's/4096/512/g; s/5x/17x/g' %s | fusec compile - --quiet | FileCheck %s --check-prefix=CLUSTER
 // RUN: sed 's/5x/200x/g' %s | fusec compile - --quiet | FileCheck %s --check-prefix=MANY
 // RUN: sed 's/5x/1x/g; s/2048x4096/4096x2048/g; s/x \[0\]/x [1]/' %s | fusec compile - --quiet | FileCheck %s --check-prefix=ROW
 
-// Few rows against many 16-bit weights: warps divide k, and copies are their
-// own. Fewer columns: the blocks of a cluster divide k, too.
+// Few rows against many 16-bit weights along n: straight to registers, with A
+// in shared memory. More rows and fewer columns: warps and the blocks of a
+// cluster divide k.
 // CHECK: GemmAccess kAccessA = GemmAccess::Async
 // CHECK: GemmAccess kAccessB = GemmAccess::Async
-// CHECK: GemmFewConfig<GemmKind::BF16, 8, 64, 4, 6, 1>
+// CHECK: GemmDirectConfig<GemmKind::BF16, 8, 1, 16, 4, 1, 8, 2048>
 // CHECK: FUSEC_KERNEL_MIN(
-// CHECK: gemm_few<
-// CLUSTER: GemmFewConfig<GemmKind::BF16, 8, 64, {{[0-9]+}}, {{[0-9]+}}, {{[248]}}>
+// CHECK: gemm_direct<
+// CLUSTER: GemmFewConfig<GemmKind::BF16, 32, 64, {{[0-9]+}}, {{[0-9]+}}, {{[248]}}>
 // CLUSTER: FUSEC_KERNEL_CLUSTER(
 // MANY: gemm_wgmma<
 // One row is a reduction.

@@ -11,13 +11,14 @@
 
 // Weights of a byte: as many in a copy as rows allow that are 1000 bytes apart.
 // CHECK: kVectorB = 8;
-// CHECK: gemm_stage<8>(at + 0,
+// CHECK: GroupsB { GemmPacked<i8, 8, 8> a0; }
+// CHECK: groups.a0.load(
 // CHECK: groups.a0.template fields<bf16, 8, true, 0>(
-// CHECK: GemmFewConfig<GemmKind::BF16, 16, {{.*}}, 8, 1>
+// CHECK: GemmDirectConfig<GemmKind::BF16, 16, {{.*}}, 8, 1024>
 // UNSIGNED: fields<bf16, 8, false, 0>(
 // FLOAT8: groups.a0.template floats<bf16>(
 // Rows of 1004 bytes have no copies that a span is made of.
-// EIGHT-NOT: gemm_stage
+// EIGHT-NOT: loadB
 // RIGHT: equal
 func.func @main(%x: tensor<9x1000xbf16>, %w: tensor<1100x1000xi8>, %s: tensor<1100x1xbf16>) -> tensor<9x1100xbf16> {
   %real = graph.cast %w : tensor<1100x1000xi8> -> tensor<1100x1000xbf16>

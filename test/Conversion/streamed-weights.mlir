@@ -1,5 +1,6 @@
 // RUN: fusec compile %s --quiet | FileCheck %s
 // RUN: sed 's/tensor<16x/tensor<1x/g' %s | fusec compile - --quiet | FileCheck %s --check-prefix=ROW
+// RUN: sed 's/tensor<16x/tensor<19x/g' %s | fusec compile - --quiet | FileCheck %s --check-prefix=RING
 // RUN: fusec explain %s | FileCheck %s --check-prefix=ONE
 // RUN: fusec run %s --target=emulator --against=reference | FileCheck %s --check-prefix=RIGHT
 // RUN: sed 's/tensor<16x/tensor<1x/g' %s | fusec run - --target=emulator --against=reference | FileCheck %s --check-prefix=RIGHT
@@ -11,14 +12,18 @@
 // CHECK: kVectorB = 32;
 // CHECK-NEXT: kStagedB = 1;
 // CHECK: GemmPacked<i8, 16, 16> a0
-// CHECK: void stageB(
-// CHECK: gemm_stage<16>(at + 0,
+// CHECK: GroupsB loadB(
+// CHECK: groups.a0.load(
 // CHECK: RawB { GemmPacked<bf16, 1, 1> a1; }
 // CHECK: raw.a1.load(0,
 // CHECK: void convertB(
 // CHECK: out[r0] = gemmTimes<bf16>(groups.a0.template fields<bf16, 4, false, 8>({{.*}}), gemmTwice(
-// CHECK: GemmFewConfig<GemmKind::BF16, 16, {{.*}}, 32, 1>
-// ROW: GemmFewConfig<GemmKind::BF16, 8, {{.*}}, 32, 1>
+// CHECK: GemmDirectConfig<GemmKind::BF16, 16, {{.*}}, 32, 1024>
+// ROW: GemmDirectConfig<GemmKind::BF16, 1, {{.*}}, 32, 1024>
+// More rows than A has room for: copies go through a ring.
+// RING: void stageB(
+// RING: gemm_stage<8>(at + 0,
+// RING: GemmFewConfig<GemmKind::BF16, 32, {{.*}}, 16, 1>
 // ONE: -> 1 fused
 // RIGHT: equal
 func.func @main(%x: tensor<16x1024xbf16>, %w: tensor<1056x512xui8>, %s: tensor<1056x32xbf16>) -> tensor<16x1056xbf16> {

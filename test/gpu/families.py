@@ -462,12 +462,18 @@ def families():
     all_["few-tf32"] = ("contraction, GemmFewConfig<GemmKind::TF32", product(9, 1000, 516, "f32", rhs=True, tf32=True))
     all_["few-reduction"] = ("contraction, shfl_xor", product(5, 1000, 516, "f32", rhs=True, after=True))
     all_["few-i8"] = ("contraction, GemmFewConfig<GemmKind::I8", product(9, 1000, 528, "i8", rhs=True, result="i32"))
+    # A in shared memory, B straight to registers: along k it is computed, along n copied.
     for type_ in ("i8", "f8E4M3FN"):
-        for along_k in (True, False):
-            all_[f"few-weights-{type_[:2]}-{'k' if along_k else 'n'}"] = (
-                "contraction, GemmFewConfig<GemmKind::BF16, 16", weights(16, 1000, 520, type_, along_k))
-    for rows in (3, 16):
-        all_[f"few-weights-u4-{rows}"] = ("contraction, fields<bf16, 4", nibbles(rows, 1000, 1056))
+        for rows, kind in ((16, "GemmDirectConfig<GemmKind::BF16, 16"), (17, "GemmFewConfig<GemmKind::BF16, 32")):
+            all_[f"few-weights-{type_[:2]}-k-{rows}"] = (
+                f"contraction, {kind}", weights(rows, 1000, 520, type_, True))
+        all_[f"few-weights-{type_[:2]}-n"] = (
+            "contraction, GemmFewConfig<GemmKind::BF16, 16", weights(16, 1000, 520, type_, False))
+    for rows in (1, 3, 16):
+        all_[f"few-weights-u4-{rows}"] = ("contraction, gemm_direct and fields<bf16, 4", nibbles(rows, 1000, 1056))
+    all_["few-weights-u4-17"] = ("contraction, gemm_few and fields<bf16, 4", nibbles(17, 1000, 1056))
+    for rows in (1, 5):
+        all_[f"few-across-{rows}"] = ("contraction, gemm_direct", product(rows, 4104, 1000, "bf16", after=True))
     all_["split-sums"] = ("contraction, gemm", product(128, 128, 16384, "bf16", rhs=True, before=True))
     # Clusters divide k: two tiles of a cluster share B, uneven parts, both orders, batches.
     for name, size, options in (("", (128, 128, 8192), {"rhs": True}), ("-odd", (130, 264, 2056), {"after": True}),

@@ -206,45 +206,22 @@ static bool isForFewRows(GemmKind kind, const ContractionShape &shape) {
          m < kFewRows && n >= 64 && k >= 256 && n * k >= kManyWeights;
 }
 
-/// Whether most of what `value` is made of are integers of a byte or less. (One
-/// row of 8-bit floats is read faster by the row schedule: 13.5 us for 15.)
-static bool readsBytes(Value value) {
-  SmallVector<Value> open = {value};
-  llvm::SmallPtrSet<void *, 16> seen;
-  RankedTensorType largest;
-  while (!open.empty()) {
-    Value next = open.pop_back_val();
-    if (!seen.insert(next.getAsOpaquePointer()).second)
-      continue;
-    Operation *op = next.getDefiningOp();
-    if (op) {
-      open.append(op->operand_begin(), op->operand_end());
-      continue;
-    }
-    auto type = cast<RankedTensorType>(next.getType());
-    if (!largest || type.getNumElements() > largest.getNumElements())
-      largest = type;
-  }
-  return largest && largest.getElementType().isInteger() &&
-         largest.getElementType().getIntOrFloatBitWidth() <= 8;
-}
-
-/// Whether one row is multiplied by many weights that come from bytes, which
-/// the loop for few rows reads best where they stream.
-static bool isRowOfBytes(KernelBuilder &kb, GemmKind kind,
-                         const ContractionShape &shape) {
+/// Whether one row is multiplied by many weights, which the loop that keeps A
+/// in shared memory reads best where they stream or lie along n.
+static bool isRowOfWeights(KernelBuilder &kb, GemmKind kind,
+                           const ContractionShape &shape) {
   constexpr int64_t kManyWeights = int64_t(1) << 20;
   int64_t n = shape.extent(shape.n), k = shape.extent(shape.k);
   return (kind == GemmKind::F16 || kind == GemmKind::BF16) &&
          shape.extent(shape.m) == 1 && n >= 64 && k >= 256 &&
-         n * k >= kManyWeights &&
-         readsBytes(kb.form.hero()->getOperand(1 - shape.lhsOperand));
+         n * k >= kManyWeights && kb.form.statistics.empty();
 }
 
-static bool streams(tile::KernelOp kernel) {
+static bool isDirect(tile::KernelOp kernel) {
   bool result = false;
   kernel.walk([&](tile::ContractOp op) {
-    result |= GemmConfig::fromNumbers(op.getConfig()).span > 0;
+    result |=
+        GemmConfig::fromNumbers(op.getConfig()).loop == cuda::GemmLoop::Direct;
   });
   return result;
 }
@@ -308,7 +285,7 @@ struct ContractionBuilder {
   /// The loop for few rows takes them along k; that is all they need.
   bool hasFewRows;
   /// See ContractionProblem.
-  bool mustStream;
+  bool mustBeDirect;
   /// Set where the epilogue is.
   GemmConfig config = {};
 
@@ -329,7 +306,7 @@ struct ContractionBuilder {
       return op;
     config = chooseConfig(
         kb, pattern,
-        {kind, supplyOf(op), ordersOf(op, kind, holes), mustStream});
+        {kind, supplyOf(op), ordersOf(op, kind, holes), mustBeDirect});
     holes.buildEpilogue(op, columnsAtOnce(op));
     if (config.span)
       holes.buildStream(op, config.span);
@@ -423,7 +400,7 @@ struct ContractionBuilder {
 static FailureOr<tile::KernelOp>
 buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
             const ContractionShape &shape, const ContractionShape &pattern,
-            const ContractionShape &counted, bool mustStream = false) {
+            const ContractionShape &counted, bool mustBeDirect = false) {
   int64_t rows = counted.extent(shape.m), columns = counted.extent(shape.n);
   int64_t batches = counted.extent(shape.batch);
   SmallVector<int64_t> extents = {0, batches};
@@ -449,7 +426,7 @@ buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
                            : kb.index(shape.extent(shape.n));
   Value k = kb.index(shape.extent(shape.k));
   ContractionBuilder contraction{
-      kb, shape, pattern, m, n, k, isForFewRows(kind, pattern), mustStream};
+      kb, shape, pattern, m, n, k, isForFewRows(kind, pattern), mustBeDirect};
   tile::ContractOp op = contraction.build(narrow.value_or(kind));
   if (narrow && supplyOf(op) == GemmSupply::Computed) {
     op.erase();
@@ -459,6 +436,10 @@ buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
   if (!setBoxRows(config, op, pattern.extent(shape.m), rows))
     return kb.fusion.emitOpError()
            << "has " << rows << " rows: expected at most " << config.boxRows;
+  if (config.depth && shape.extent(shape.k) > config.depth)
+    return kb.fusion.emitOpError()
+           << "has sums of " << shape.extent(shape.k)
+           << " terms: expected at most " << config.depth;
   op.setConfig(config.toNumbers());
   if (statistics.axes())
     kb.kernel.setScratch(statistics.elements(config, rows, columns, batches));
@@ -520,11 +501,11 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
     return buildKernel(kb, *kind, narrowest, *shape, *pattern, *counted);
   }
   if (fits(*pattern) && fits(*shape) && fits(*counted) &&
-      isRowOfBytes(kb, *kind, *pattern)) {
+      isRowOfWeights(kb, *kind, *pattern)) {
     FailureOr<tile::KernelOp> kernel =
         buildKernel(kb, *kind, narrowest, *shape, *pattern, *counted,
-                    /*mustStream=*/true);
-    if (failed(kernel) || streams(*kernel))
+                    /*mustBeDirect=*/true);
+    if (failed(kernel) || isDirect(*kernel))
       return kernel;
     kernel->erase();
   }

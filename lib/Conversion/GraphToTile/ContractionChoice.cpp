@@ -102,11 +102,13 @@ GemmConfig graph_to_tile::chooseConfig(const KernelBuilder &kb,
   });
   if (!kb.options.chooser)
     return ranked.front().config;
-  if (problem.mustStream) {
-    if (!ranked.front().config.span)
+  if (problem.mustBeDirect) {
+    auto isDirect = [](const GemmRanked &one) {
+      return one.config.loop == cuda::GemmLoop::Direct;
+    };
+    if (!isDirect(ranked.front()))
       return ranked.front().config;
-    llvm::erase_if(ranked,
-                   [](const GemmRanked &one) { return !one.config.span; });
+    llvm::erase_if(ranked, std::not_fn(isDirect));
   }
   ranked = candidatesOf(std::move(ranked), kb, shape);
   ScheduleQuestion question;

@@ -14,8 +14,9 @@ struct ContractionProblem {
   cuda::GemmKind kind = cuda::GemmKind::F16;
   cuda::GemmSupply supply = cuda::GemmSupply::Computed;
   cuda::GemmOrders orders;
-  /// Nothing but a loop whose B streams is wanted, if the model wants one.
-  bool mustStream = false;
+  /// Nothing but the loop that keeps A in shared memory is wanted, if the model
+  /// wants it.
+  bool mustBeDirect = false;
 };
 
 /// The configuration that the model ranks first, for sizes of `shape`.

@@ -685,6 +685,13 @@ FUSEC_DEVICE void ldm(T (&dst)[N], i32 r, const T *p, I off, bool mask,
       dst[r + k] = other;
   }
 }
+template <bool Once, class T, class I>
+FUSEC_DEVICE void ld_group(u32 (&w)[4], const T *p, I off, bool mask,
+                           FUSEC_DETAIL_LINE) {
+  w[0] = w[1] = w[2] = w[3] = 0;
+  if (mask)
+    fusec_detail::load<4>(w, fusec_detail::address(p, off), line);
+}
 template <i32 V, class T, i32 N, class I>
 FUSEC_DEVICE void st(T *p, I off, const T (&src)[N], i32 r, FUSEC_DETAIL_LINE) {
   if (r % V == 0)
@@ -884,17 +891,18 @@ FUSEC_DEVICE void ldmatrix_x4_trans(u32 (&r)[4], FusecShared<T> s, i32 i,
   static_assert(sizeof(T) == 2, "ldmatrix moves 16-bit elements");
   fusec_emu->ldmatrix(r, 4, true, fusec_detail::at(s, i), line);
 }
-#define FUSEC_DETAIL_CP_ASYNC(bytes)                                           \
+#define FUSEC_DETAIL_CP_ASYNC(name, bytes)                                     \
   template <class T, class I>                                                  \
-  FUSEC_DEVICE void cp_async##bytes(FusecShared<T> s, i32 i,                   \
-                                    const fusec_detail::Same<T> *p, I off,     \
-                                    bool pred, FUSEC_DETAIL_LINE) {            \
+  FUSEC_DEVICE void name(FusecShared<T> s, i32 i,                              \
+                         const fusec_detail::Same<T> *p, I off, bool pred,     \
+                         FUSEC_DETAIL_LINE) {                                  \
     fusec_detail::copyAsync<bytes>(s, i, fusec_detail::address(p, off), pred,  \
                                    line);                                      \
   }
-FUSEC_DETAIL_CP_ASYNC(16)
-FUSEC_DETAIL_CP_ASYNC(8)
-FUSEC_DETAIL_CP_ASYNC(4)
+FUSEC_DETAIL_CP_ASYNC(cp_line16, 16)
+FUSEC_DETAIL_CP_ASYNC(cp_async16, 16)
+FUSEC_DETAIL_CP_ASYNC(cp_async8, 8)
+FUSEC_DETAIL_CP_ASYNC(cp_async4, 4)
 #undef FUSEC_DETAIL_CP_ASYNC
 FUSEC_DEVICE void cp_async_commit(FUSEC_DETAIL_LINE) {
   fusec_emu->cpAsyncCommit(line);

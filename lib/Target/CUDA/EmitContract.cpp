@@ -200,6 +200,7 @@ void HoleWriter::writeYield(Emitter &emitter, Block &hole) {
 LogicalResult HoleWriter::writeStream(char side, Block &hole,
                                       const HoleSplit &split, int64_t vector) {
   HoleStream stream(hole, split.late);
+  const bool isDirect = config.loop == GemmLoop::Direct;
   SmallVector<Value> staged, kept;
   for (auto [array, run] : stream.arrays)
     (stream.isStaged(array) ? staged : kept).push_back(array);
@@ -216,9 +217,10 @@ LogicalResult HoleWriter::writeStream(char side, Block &hole,
     for (auto [i, array] : llvm::enumerate(isStaged ? staged : kept)) {
       emitter.setText(array, "");
       emitter.reads[array] =
-          isStaged ? "gemm_stage<" + std::to_string(stream.arrays[array]) +
-                         ">(at + " + std::to_string(128 * i) + ", "
-                   : "raw." + stream.member(array) + ".load(";
+          isStaged && !isDirect
+              ? "gemm_stage<" + std::to_string(stream.arrays[array]) +
+                    ">(at + " + std::to_string(128 * i) + ", "
+              : stream.where(array) + ".load(";
     }
     DenseSet<Operation *> reads = stream.readsOf(isStaged);
     for (Operation &inner : hole.without_terminator())
@@ -239,15 +241,25 @@ LogicalResult HoleWriter::writeStream(char side, Block &hole,
      << (pairs ? pairs->apart() : 0) << ";\n  static constexpr bool kFixed"
      << side << " = " << (isFixed ? "true" : "false") << ";\n";
   writeMembers("Groups", staged);
-  os << "\n    template <class Ring> FUSEC_METHOD void take(Ring ring, i32 at) "
-        "{";
-  for (auto [i, array] : llvm::enumerate(staged))
-    os << " " << stream.member(array) << ".take(ring, at + " << 128 * i << ");";
-  os << " }\n  };\n  FUSEC_METHOD void stage" << side << row
-     << ", i32 at) const {\n";
-  if (failed(writeReads(/*isStaged=*/true)))
-    return failure();
-  os << "  }\n";
+  if (isDirect) {
+    os << " };\n  FUSEC_METHOD Groups" << side << " load" << side << row
+       << ") const {\n    Groups" << side << " groups;\n";
+    if (failed(writeReads(/*isStaged=*/true)))
+      return failure();
+    os << "    return groups;\n  }\n";
+  } else {
+    os << "\n    template <class Ring> FUSEC_METHOD void take(Ring ring, i32 "
+          "at) "
+          "{";
+    for (auto [i, array] : llvm::enumerate(staged))
+      os << " " << stream.member(array) << ".take(ring, at + " << 128 * i
+         << ");";
+    os << " }\n  };\n  FUSEC_METHOD void stage" << side << row
+       << ", i32 at) const {\n";
+    if (failed(writeReads(/*isStaged=*/true)))
+      return failure();
+    os << "  }\n";
+  }
   writeMembers("Raw", kept);
   os << " };\n  FUSEC_METHOD Raw" << side << " fetch" << side << row
      << ") const {\n    Raw" << side << " raw;\n";

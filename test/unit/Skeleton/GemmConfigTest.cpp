@@ -185,18 +185,48 @@ TEST(GemmConfig, StreamsWeightsOfFewRows) {
   };
   GemmConfig config = choose(1, 8192, 4096);
   EXPECT_EQ(config.deviceType(),
-            "GemmFewConfig<GemmKind::BF16, 8, 64, 12, 3, 1, 32, 1>");
-  EXPECT_EQ(config.threads(), 384);
-  EXPECT_EQ(config.sharedBytes(), 12 * 3 * (8 * 256 + 64 * 64))
-      << "rows of 128 k, and 64 bytes of each column";
+            "GemmDirectConfig<GemmKind::BF16, 1, 1, 8, 1, 2, 32, 4096>");
+  EXPECT_EQ(config.threads(), 256);
+  EXPECT_EQ(config.sharedBytes(), 4 * 8 * (16 + 4) + 2 * 4096)
+      << "sums of eight warps, and one row";
+  EXPECT_EQ(config.grid(1, 8192, 1, {}), 512) << "four blocks each";
+  EXPECT_EQ(config.grid(1, 65536, 1, {}), 528) << "take several tiles";
   EXPECT_EQ(GemmConfig::fromNumbers(config.toNumbers()).deviceType(),
             config.deviceType());
-  config = choose(16, 8192, 4096);
-  EXPECT_EQ(config.tileN, 128);
-  EXPECT_EQ(config.cluster, 2);
+  config = choose(13, 8192, 4096);
+  EXPECT_EQ(config.tileM, 16);
+  EXPECT_EQ(config.depth, 4096);
+  EXPECT_EQ(choose(5, 8192, 4100).depth, 4224) << "whole units of 128";
+  // More rows, and rows that do not fit, go through rings.
+  config = choose(32, 8192, 4096);
+  EXPECT_EQ(config.loop, GemmLoop::Few);
+  config = choose(16, 8192, 16384);
+  EXPECT_EQ(config.deviceType(),
+            "GemmFewConfig<GemmKind::BF16, 16, 128, 8, 2, 2, 32, 1>");
+  EXPECT_EQ(config.sharedBytes(), 8 * 2 * (16 * 256 + 128 * 64))
+      << "rows of 128 k, and 64 bytes of each column";
   EXPECT_EQ(config.grid(16, 8192, 1, {}), 128);
   orders.span = 0;
   EXPECT_EQ(choose(16, 8192, 4096).span, 0);
+}
+
+TEST(GemmConfig, ReadsCopiedWeightsOfFewRowsToRegisters) {
+  GemmOrders orders;
+  auto loop = [&](int64_t m) {
+    return chooseGemmConfig(GemmKind::BF16, m, 8192, 4096, 1, GemmSupply::Boxes,
+                            {}, false, &orders)
+        .loop;
+  };
+  EXPECT_EQ(loop(4), GemmLoop::Few) << "along k, where it is no faster";
+  orders.isRhsOuter = true;
+  EXPECT_EQ(loop(1), GemmLoop::Direct);
+  EXPECT_EQ(loop(4), GemmLoop::Direct);
+  EXPECT_EQ(loop(16), GemmLoop::Warpgroup) << "bringing A takes too long";
+  EXPECT_EQ(loop(64), GemmLoop::Warpgroup);
+  GemmConfig ring = chooseGemmConfig(GemmKind::BF16, 64, 8192, 4096, 1,
+                                     GemmSupply::Boxes, {}, false, &orders);
+  EXPECT_EQ(ring.minBlocks, 1);
+  EXPECT_EQ(ring.stages, 14) << "a tile each: all of the shared memory";
 }
 
 TEST(GemmConfig, TakesTheWidestTilesWhereTheyFit) {

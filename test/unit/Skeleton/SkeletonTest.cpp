@@ -53,6 +53,8 @@ struct KernelCase {
   int halfStages = 0;
   /// Parts of k, of as many times `cluster` blocks (gemm_split.cuh).
   int ranks = 1;
+  /// k in shared memory (gemm_direct.cuh); 0 for the others.
+  int depth = 0;
 
   std::string text() const;
   uint32_t blocksOfCluster() const { return std::max(cluster, 1) * ranks; }
@@ -61,6 +63,8 @@ struct KernelCase {
     return 32 * (warpsM * warpsN * warpsK + (isWarpgroup() ? 4 : 0));
   }
   uint32_t sharedBytes() const {
+    if (depth)
+      return 4 * warpsK * tileM * (tileN + 4) + 2 * tileM * depth;
     if (few)
       return warpsK *
              std::max(stages * (tileM + tileN) * 64, tileM * (tileN + 4) * 4);
@@ -88,6 +92,14 @@ std::string KernelCase::text() const {
   std::string operands =
       fusec::name(type).str() + ", " + sideText(a) + ", " + sideText(b) + ")\n";
   std::string name = this->name;
+  if (depth) {
+    std::string config = "GemmDirectConfig<GemmKind::" + std::string(kind);
+    for (int v : {tileM, warpsN, warpsK, tileN / (16 * warpsN), stages,
+                  tileK / 4, depth})
+      config += ", " + std::to_string(v);
+    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_DIRECT(" +
+           name + ", Config_" + name + ", " + operands;
+  }
   if (halfStages) {
     std::string config = "GemmApartConfig<GemmKind::" + std::string(kind);
     for (int v : {tileN, stages, halfStages, groupM, cluster})
@@ -159,6 +171,15 @@ const KernelCase kCases[] = {
      1, true},
     {"few_tf32_computed", "TF32", DType::F32, 8, 32, 16, 1, 1, 3, 1,
      computedK(1), computedK(4), 4, 2, true},
+    // A in shared memory: parts that do not divide its depth, and that do.
+    {"direct_kk", "F16", DType::F16, 16, 64, 32, 1, 2, 2, 1, asyncK, asyncK, 2,
+     0, false, 0, 1, 416},
+    {"direct_row", "BF16", DType::BF16, 1, 16, 32, 1, 1, 2, 1, computedK(2),
+     asyncK, 2, 0, false, 0, 1, 512},
+    {"direct_kn", "BF16", DType::BF16, 4, 64, 32, 1, 1, 1, 1, asyncK,
+     asyncOuter, 4, 0, false, 0, 1, 416},
+    {"direct_side", "F16", DType::F16, 8, 128, 32, 1, 2, 2, 1, computedK(8),
+     asyncOuter, 1, 0, false, 0, 1, 256},
     {"wg_kk", "F16", DType::F16, 128, 256, 64, 8, 1, 4, 8, tensorK, tensorK, 1,
      2},
     {"wg_kn", "BF16", DType::BF16, 128, 128, 64, 8, 1, 3, 2, tensorK,
@@ -384,6 +405,8 @@ struct Problem {
     if (c.few)
       launch.grid[0] *= c.cluster;
     // Few enough that each takes several tiles.
+    if (c.depth)
+      launch.grid[0] = std::min(launch.grid[0], 2u);
     if (c.isWarpgroup())
       launch.grid[0] = launch.grid[0] ? std::max(2u, c.blocksOfCluster()) : 0;
     launch.threads = c.threads();
@@ -505,7 +528,7 @@ TEST_P(Skeleton, MatchesFloat64) {
   if (c.a.access != Access::Tensor && c.b.access != Access::Tensor)
     check({5, 9, 0, 2});
   // Three turns of the ring and an incomplete step.
-  int parts = c.few ? c.warpsK * c.cluster : c.ranks;
+  int parts = c.few ? c.warpsK * c.cluster : c.depth ? c.warpsK : c.ranks;
   check({19, 23, parts * 3 * c.stages * c.tileK + c.tileK / 2 + 1, 1});
   // Not every part has as many steps.
   if (parts > 1)

@@ -212,9 +212,11 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
   }                                                                            \
   FUSEC_EXPORT(name)
 
-/// The same by the loop for few rows.
-#define TEST_KERNEL_FEW(name, config, T, accessA, orderA, vectorA, accessB,    \
-                        orderB, vectorB)                                       \
+/// The same by a loop for few rows.
+#define TEST_KERNEL_FEW(...) TEST_KERNEL_BY(gemm_few, __VA_ARGS__)
+#define TEST_KERNEL_DIRECT(...) TEST_KERNEL_BY(gemm_direct, __VA_ARGS__)
+#define TEST_KERNEL_BY(loop, name, config, T, accessA, orderA, vectorA,        \
+                       accessB, orderB, vectorB)                               \
   TEST_FEW_ENTRY(name, config)                                                 \
   (const T *pa, const T *pb, const f32 *bias, const f32 *scale, T *out,        \
    f32 *copy, i32 m, i32 n, i32 k, i32 batch, TestStrides sa,                  \
@@ -223,7 +225,7 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
     using B = TestOperand<T, accessB, orderB, vectorB>;                        \
     TestHoles<T, A, B> holes{                                                  \
         {{pa, sa, m, k}, {pb, sb, n, k}}, bias, scale, out, copy, m, n};       \
-    gemm_few<config>(holes, m, n, k, batch);                                   \
+    loop<config>(holes, m, n, k, batch);                                       \
   }                                                                            \
   FUSEC_EXPORT(name)
 #ifdef FUSEC_SM90

@@ -52,8 +52,9 @@ inline int64_t partsOf(int64_t tileN) { return tileN > 192 ? 2 : 1; }
 
 /// The main loops: every warp copies and multiplies (gemm_mma.cuh,
 /// gemm_fma.cuh), warpgroups with roles on sm_90a (gemm_wgmma.cuh), or warps
-/// that divide k for few rows (gemm_few.cuh).
-enum class GemmLoop : uint8_t { Warp, Warpgroup, Few };
+/// that divide k for few rows: through rings (gemm_few.cuh), or straight to
+/// registers with A in shared memory (gemm_direct.cuh).
+enum class GemmLoop : uint8_t { Warp, Warpgroup, Few, Direct };
 
 /// An operand that is, for each batch b, a matrix in memory:
 ///   element(b, outer, k) = base[outer * outerStride + k * kStride +
@@ -131,11 +132,13 @@ struct GemmConfig {
   /// of their own for B (gemm_apart.cuh; Warpgroup loop, Boxes only), and
   /// `stages` are A's; 0: they share one ring.
   int64_t halfStages = 0;
-  /// k of a lane in a step where B streams through registers (Few loop); 0: it
-  /// goes through shared memory.
+  /// k of a lane in a step where B streams through registers (Few and Direct
+  /// loops); 0: it is copied unchanged.
   int64_t span = 0;
   /// Copies of a lane through the ring for each of its columns, of `span`.
   int64_t staged = 0;
+  /// k of A in shared memory (Direct loop), whole units of `tileK`.
+  int64_t depth = 0;
 
   /// Blocks of a cluster that share B (Warpgroup loop).
   int64_t sharers() const { return cluster / ranks; }
@@ -183,7 +186,7 @@ struct GemmConfig {
   std::string sumOrder() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 18> toNumbers() const;
+  std::array<int64_t, 19> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 
@@ -253,6 +256,13 @@ std::vector<GemmRanked> rankFewConfigs(GemmKind kind, int64_t m, int64_t n,
                                        GemmSupply supply,
                                        const GemmOrders &orders,
                                        const GemmDevice &device = {});
+
+/// Those of the loop that keeps A in shared memory (gemm_direct.cuh).
+std::vector<GemmRanked> rankDirectConfigs(GemmKind kind, int64_t m, int64_t n,
+                                          int64_t k, int64_t batch,
+                                          GemmSupply supply,
+                                          const GemmOrders &orders,
+                                          const GemmDevice &device = {});
 
 } // namespace fusec::cuda
 

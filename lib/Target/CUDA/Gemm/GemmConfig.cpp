@@ -255,6 +255,8 @@ int64_t GemmConfig::threads() const {
 }
 
 int64_t GemmConfig::sharedBytes() const {
+  if (loop == GemmLoop::Direct)
+    return 4 * warpsK * tileM * (tileN + 4) + 2 * tileM * depth;
   if (halfStages) {
     // Along n B comes in panels of 64.
     int64_t half =
@@ -283,6 +285,8 @@ int64_t GemmConfig::clusters(int64_t m, int64_t n, int64_t batch) const {
 
 int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
                          const GemmDevice &device) const {
+  if (loop == GemmLoop::Direct)
+    return std::min(tiles(m, n, batch), device.smCount * minBlocks);
   if (loop != GemmLoop::Warpgroup)
     return tiles(m, n, batch) * cluster;
   // Whole clusters; of two tiles below each other the second may be empty.
@@ -333,7 +337,7 @@ llvm::StringRef fusec::cuda::name(GemmKind kind) {
 
 std::string GemmConfig::deviceType() const {
   static constexpr const char *types[] = {"GemmConfig", "GemmWgmmaConfig",
-                                          "GemmFewConfig"};
+                                          "GemmFewConfig", "GemmDirectConfig"};
   std::string text = halfStages  ? "GemmApartConfig"
                      : ranks > 1 ? "GemmSplitConfig"
                                  : types[static_cast<unsigned>(loop)];
@@ -347,6 +351,10 @@ std::string GemmConfig::deviceType() const {
     add({tileM, tileN, warpsK, stages, cluster});
     if (span)
       add({span, staged});
+    break;
+  case GemmLoop::Direct:
+    add({tileM, warpsN, warpsK, tileN / (16 * warpsN), stages, tileK / 4,
+         depth});
     break;
   case GemmLoop::Warpgroup:
     if (halfStages) {
@@ -369,11 +377,12 @@ std::string GemmConfig::deviceType() const {
 }
 
 const char *GemmConfig::deviceFunction() const {
-  static constexpr const char *names[] = {"gemm", "gemm_wgmma", "gemm_few"};
+  static constexpr const char *names[] = {"gemm", "gemm_wgmma", "gemm_few",
+                                          "gemm_direct"};
   return names[static_cast<unsigned>(loop)];
 }
 
-std::array<int64_t, 18> GemmConfig::toNumbers() const {
+std::array<int64_t, 19> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -391,7 +400,8 @@ std::array<int64_t, 18> GemmConfig::toNumbers() const {
           halfStages,
           span,
           staged,
-          ranks};
+          ranks,
+          depth};
 }
 
 GemmDevice GemmDevice::of(const TargetInfo &target) {
@@ -406,7 +416,7 @@ GemmDevice GemmDevice::of(const TargetInfo &target) {
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 18 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 19 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -422,6 +432,7 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.span = numbers[15];
   config.staged = numbers[16];
   config.ranks = numbers[17];
+  config.depth = numbers[18];
   return config;
 }
 
@@ -481,6 +492,14 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
       if (k > c.mostK || k < c.leastK || rounds > c.mostRounds ||
           isRanked(config))
         continue;
+      // Few rows are bound by what is under way: a block that has a
+      // multiprocessor to itself has all of its shared memory.
+      if (few && loop == GemmLoop::Warpgroup && rounds == 1 &&
+          config.minBlocks > 1) {
+        int64_t slot = config.sharedBytes() / config.stages;
+        config.minBlocks = 1;
+        config.stages = device.sharedPerBlock / slot;
+      }
       ranked.push_back(
           {config, estimate(config, c, m, n, k, batch, computed, device)});
     }
@@ -511,13 +530,15 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
                         rankSplitConfigs(kind, m, n, k, batch, device, fast));
   if (!few)
     return ranked;
-  // The other loops have read 16 rows' weights at 70 % of the bandwidth. What
+  // The other loops have read 16 rows' weights at 78 % of the bandwidth. What
   // they take beyond that is still their order.
   double bytes = double(ranked.front().config.elementBytes() * n * k * batch);
   for (GemmRanked &other : ranked)
-    other.microseconds = std::max(other.microseconds, bytes / 3e6) + 1.5;
+    other.microseconds = std::max(other.microseconds, bytes / 3.6e6) + 1.5;
   llvm::append_range(
       ranked, rankFewConfigs(kind, m, n, k, batch, supply, *few, device));
+  llvm::append_range(
+      ranked, rankDirectConfigs(kind, m, n, k, batch, supply, *few, device));
   return inOrder(std::move(ranked));
 }
 

@@ -64,7 +64,7 @@ std::vector<GemmRanked> rankStreams(GemmConfig config, int64_t m, int64_t n,
                                     int64_t k, int64_t batch,
                                     const GemmOrders &orders,
                                     const GemmDevice &device) {
-  constexpr double kShared = 1.7e6;
+  constexpr double kShared = 1.7e6, kConverted = 3.5;
   config.loop = GemmLoop::Few;
   config.tileM = tileRows(m);
   config.span = orders.span;
@@ -98,7 +98,7 @@ std::vector<GemmRanked> rankStreams(GemmConfig config, int64_t m, int64_t n,
                    double(config.tiles(m, n, batch));
       double time = rowTiles * ofB / kMemory * idle + ofA / kShared + kFixed +
                     kWarp * double(warps) + kRound * (rounds - 1) +
-                    (cluster > 1 ? kMeeting : 0);
+                    kConverted + (cluster > 1 ? kMeeting : 0);
       ranked.push_back({config, time});
     }
   return inOrder(std::move(ranked));

@@ -25,7 +25,7 @@ std::vector<GemmConfig> fusec::cuda::variantsOf(const GemmConfig &config,
                                                 const GemmDevice &device) {
   std::vector<GemmConfig> variants;
   // Blocks of few rows have one tile of rows, and as long a ring as fits.
-  if (config.loop == GemmLoop::Few)
+  if (config.loop == GemmLoop::Few || config.loop == GemmLoop::Direct)
     return variants;
   for (int64_t group : {4, 16}) {
     GemmConfig other = config;
@@ -50,8 +50,8 @@ std::vector<GemmConfig> fusec::cuda::variantsOf(const GemmConfig &config,
 
 std::string GemmConfig::name() const {
   std::string text = deviceType();
-  // The other loops have it among their parameters, or always the same.
-  if (loop == GemmLoop::Warp || loop == GemmLoop::Few)
+  // The other loop has it among its parameters.
+  if (loop != GemmLoop::Warpgroup)
     text += " x" + std::to_string(minBlocks);
   return text;
 }
@@ -71,6 +71,7 @@ std::string GemmConfig::sumOrder() const {
     return std::string("warpgroup") + (parts ? ", promoted" : "") +
            (ranks > 1 ? ", " + std::to_string(ranks) + " parts" : "");
   case GemmLoop::Few:
+  case GemmLoop::Direct:
     // Warps, clusters and the step at which a tile begins divide k.
     return deviceType();
   }

@@ -126,9 +126,9 @@ struct GemmFewSide {
         i32 slot = Chunks == 1 ? g * 32 + lane()
                                : gemmFewPlace<Chunks>(g / Chunks, q % Chunks,
                                                       lane() >> 2, q / Chunks);
-        Side::copy(holes, rows[kAlongK ? g / Chunks : 0],
-                   kAlongK ? k + g % Chunks * 4 * kGroup : k + g, ring,
-                   (at / 4 + slot) * kGroup);
+        Side::template copy<true>(holes, rows[kAlongK ? g / Chunks : 0],
+                                  kAlongK ? k + g % Chunks * 4 * kGroup : k + g,
+                                  ring, (at / 4 + slot) * kGroup);
       }
     }
   }

@@ -18,7 +18,7 @@ struct GemmSideA {
   using Row = typename Holes::RowA;
   static constexpr GemmAccess kAccess = Holes::kAccessA;
   static constexpr GemmOrder kOrder = Holes::kOrderA;
-  /// Elements that one call moves.
+  /// Elements that one call moves. `copy` with Line asks for whole lines.
   FUSEC_DEVICE constexpr i32 vector(i32 group) {
     if constexpr (kAccess == GemmAccess::Async)
       return group;
@@ -28,11 +28,14 @@ struct GemmSideA {
   FUSEC_DEVICE Row prepare(const Holes &holes, i32 b, i32 outer) {
     return holes.prepareA(b, outer);
   }
-  template <class Shared>
+  template <bool Line = false, class Shared>
   FUSEC_DEVICE void copy(const Holes &holes, const Row &row, i32 k, Shared ring,
                          i32 index) {
     GemmSource source = holes.sourceA(row, k);
-    cp_async16(ring, index, holes.baseA(), source.offset, source.valid);
+    if constexpr (Line)
+      cp_line16(ring, index, holes.baseA(), source.offset, source.valid);
+    else
+      cp_async16(ring, index, holes.baseA(), source.offset, source.valid);
   }
   template <class Element, i32 V>
   FUSEC_DEVICE void values(const Holes &holes, const Row &row, i32 k,
@@ -56,11 +59,14 @@ struct GemmSideB {
   FUSEC_DEVICE Row prepare(const Holes &holes, i32 b, i32 outer) {
     return holes.prepareB(b, outer);
   }
-  template <class Shared>
+  template <bool Line = false, class Shared>
   FUSEC_DEVICE void copy(const Holes &holes, const Row &row, i32 k, Shared ring,
                          i32 index) {
     GemmSource source = holes.sourceB(row, k);
-    cp_async16(ring, index, holes.baseB(), source.offset, source.valid);
+    if constexpr (Line)
+      cp_line16(ring, index, holes.baseB(), source.offset, source.valid);
+    else
+      cp_async16(ring, index, holes.baseB(), source.offset, source.valid);
   }
   template <class Element, i32 V>
   FUSEC_DEVICE void values(const Holes &holes, const Row &row, i32 k,

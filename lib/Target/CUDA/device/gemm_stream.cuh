@@ -75,8 +75,11 @@ struct GemmPacked {
       return;
     if constexpr (kWhole) {
       // off is a multiple of V: whole words.
-      ldm<kEach>(words, r / kRun * kEach, (const u32 *)p,
-                 off / I(4 / sizeof(T)), mask, 0u);
+      if constexpr (kBytes == 16 && N == V)
+        ld_group<true>(words, p, off, mask);
+      else
+        ldm<kEach>(words, r / kRun * kEach, (const u32 *)(p + off), 0, mask,
+                   0u);
     } else {
       T one[1];
       ldm<1>(one, 0, p, off, mask, from_bits<T>(0));
@@ -188,7 +191,7 @@ FUSEC_DEVICE void gemm_stage(i32 at, i32 r, const T *p, I off, bool mask) {
   FUSEC_SHARED_DYN(T, ring);
   i32 first = at * (4 / i32(sizeof(T)));
   if constexpr (kBytes == 16)
-    cp_async16(ring, first, p, off, mask);
+    cp_line16(ring, first, p, off, mask);
   else if constexpr (kBytes == 8)
     cp_async8(ring, first, p, off, mask);
   else

@@ -822,6 +822,29 @@ FUSEC_DEVICE void ldm(T (&dst)[N], i32 r, P *p, I off, bool mask,
       dst[r + k] = other;
   }
 }
+/// 16 aligned bytes of p from off on as words, zeros where !mask (then `off`
+/// may be anything), without a branch: calls in a row are under way together.
+/// Once: only this thread reads them, but others the rest of their 128 bytes,
+/// which the L2 asks for at once.
+template <bool Once, class T, class I>
+FUSEC_DEVICE void ld_group(u32 (&w)[4], const T *p, I off, bool mask) {
+  w[0] = w[1] = w[2] = w[3] = 0;
+#define FUSEC_DETAIL_GROUP(how)                                                \
+  asm volatile("{.reg .pred p; setp.ne.u32 p, %5, 0;\n"                        \
+               "@p ld.global" how ".v4.u32 {%0, %1, %2, %3}, [%4];}"           \
+               : "+r"(w[0]), "+r"(w[1]), "+r"(w[2]), "+r"(w[3])                \
+               : "l"(__cvta_generic_to_global(p + off)), "r"((u32)mask))
+  if constexpr (FUSEC_ALIGNMENT < 16) {
+    if (mask)
+      fusec_detail::loadAnywhere<fusec_detail::kReadOnly>(p + off, w);
+  } else if constexpr (!fusec_detail::kReadOnly)
+    FUSEC_DETAIL_GROUP("");
+  else if constexpr (Once)
+    FUSEC_DETAIL_GROUP(".nc.L1::no_allocate.L2::128B");
+  else
+    FUSEC_DETAIL_GROUP(".nc");
+#undef FUSEC_DETAIL_GROUP
+}
 /// Asks for p[off..off + N) to be in L2; a multiple of 32 bytes, aligned to
 /// them or not. Nothing happens if it is too late.
 template <i32 N, class T, class I>
@@ -1147,16 +1170,16 @@ FUSEC_DEVICE void copyAnywhere(T *s, const T *p, bool pred) {
 }
 } // namespace fusec_detail
 
-#define FUSEC_DETAIL_CP_ASYNC(bytes, cache, split)                             \
+#define FUSEC_DETAIL_CP_ASYNC(name, bytes, cache, hint, split)                 \
   template <class T, class I>                                                  \
-  FUSEC_DEVICE void cp_async##bytes(                                           \
-      T *s, i32 i, const fusec_detail::Same<T> *p, I off, bool pred) {         \
+  FUSEC_DEVICE void name(T *s, i32 i, const fusec_detail::Same<T> *p, I off,   \
+                         bool pred) {                                          \
     if constexpr (fusec_detail::isOneCopy<bytes, T>) {                         \
-      asm volatile("cp.async." cache ".shared.global [%0], [%1], " #bytes      \
-                   ", %2;" ::"r"(fusec_detail::sharedAddress(s + i)),          \
-                   "l"(__cvta_generic_to_global(p + off)),                     \
-                   "r"(pred ? bytes : 0)                                       \
-                   : "memory");                                                \
+      asm volatile(                                                            \
+          "cp.async." cache ".shared.global" hint " [%0], [%1], " #bytes       \
+          ", %2;" ::"r"(fusec_detail::sharedAddress(s + i)),                   \
+          "l"(__cvta_generic_to_global(p + off)), "r"(pred ? bytes : 0)        \
+          : "memory");                                                         \
     } else {                                                                   \
       constexpr i32 half = bytes / 2 / (i32)sizeof(T);                         \
       split                                                                    \
@@ -1168,14 +1191,21 @@ FUSEC_DEVICE void copyAnywhere(T *s, const T *p, bool pred) {
 /// Copies 16, 8 or 4 bytes from p[off..] to s[i..] in the background; writes
 /// zeros when !pred (then `off` may be anything, `p` stays a real pointer).
 /// The data may be read after the wait, by other threads after a barrier too.
-FUSEC_DETAIL_CP_ASYNC(
-    4, "ca", fusec_detail::copyElements(s + i, p + off, 2 * half, pred);)
-FUSEC_DETAIL_CP_ASYNC(8, "ca", FUSEC_DETAIL_HALVES(cp_async4))
-FUSEC_DETAIL_CP_ASYNC(
-    16, "cg",
-    if constexpr (FUSEC_ALIGNMENT < 4)
-        fusec_detail::copyAnywhere(s + i, p + off, pred);
-    else { FUSEC_DETAIL_HALVES(cp_async8) })
+/// `cp_line16` asks for all 128 bytes around them to be in L2, of which warps
+/// copy less at a time.
+#define FUSEC_DETAIL_EIGHTS                                                    \
+  if constexpr (FUSEC_ALIGNMENT < 4)                                           \
+    fusec_detail::copyAnywhere(s + i, p + off, pred);                          \
+  else {                                                                       \
+    FUSEC_DETAIL_HALVES(cp_async8)                                             \
+  }
+FUSEC_DETAIL_CP_ASYNC(cp_async4, 4, "ca", "",
+                      fusec_detail::copyElements(s + i, p + off, 2 * half,
+                                                 pred);)
+FUSEC_DETAIL_CP_ASYNC(cp_async8, 8, "ca", "", FUSEC_DETAIL_HALVES(cp_async4))
+FUSEC_DETAIL_CP_ASYNC(cp_async16, 16, "cg", "", FUSEC_DETAIL_EIGHTS)
+FUSEC_DETAIL_CP_ASYNC(cp_line16, 16, "cg", ".L2::128B", FUSEC_DETAIL_EIGHTS)
+#undef FUSEC_DETAIL_EIGHTS
 #undef FUSEC_DETAIL_HALVES
 #undef FUSEC_DETAIL_CP_ASYNC
 /// Closes a group of copies; `cp_async_wait<N>` waits for all but the newest

@@ -84,15 +84,21 @@ std::optional<RowTiling> analysis::keepRows(const LongRows &rows,
     return std::nullopt;
   RowTiling result;
   result.across = rows.across;
-  result.lanes = rows.across ? 1 : 32;
   result.vector = rows.vector;
+  // Across rows vectors of neighbouring lanes fill a line, the others take
+  // columns.
+  result.lanes = 32;
+  if (rows.across)
+    result.lanes = std::clamp<int64_t>(
+        llvm::bit_floor(uint64_t(32 * rows.vector * rows.bytes / kLineBytes)),
+        1, 32);
   // Short rows, for tests, are walked in several iterations, too.
   bool isShort = target.rowBlockBytes && target.rowBlockBytes < kLeastBytes;
   auto fit = [&] {
     int64_t bytes = result.rows() * rows.columns * rows.bytes;
     auto fits = [&] {
       int64_t columns = ceilDiv(rows.columns, result.cluster);
-      int64_t span = rows.across ? 1 : result.vector * 32;
+      int64_t span = result.lanes * (rows.across ? 1 : result.vector);
       int64_t own = ceilDiv(bytes, result.cluster);
       result.columnWarps = warpsFor(bytes / result.cluster, columns, span);
       if (isShort)
@@ -117,7 +123,7 @@ std::optional<RowTiling> analysis::keepRows(const LongRows &rows,
     if (!rows.across || result.vector == 1)
       return std::nullopt;
   int64_t columns = ceilDiv(rows.columns, result.cluster);
-  int64_t span = rows.across ? 1 : result.vector * 32;
+  int64_t span = result.lanes * (rows.across ? 1 : result.vector);
   int64_t chunks = ceilDiv(columns, span * result.columnWarps);
   result.unroll = unrollFor(chunks, result.vector * rows.bytes, result.vector);
   if (isShort)

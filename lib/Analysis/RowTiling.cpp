@@ -64,6 +64,8 @@ static constexpr int64_t kPartValues = 16 * 1024;
 static constexpr int64_t kStreamStates = 16;
 // What the L2 of an H200 (50 MB) keeps of rows that are read again.
 static constexpr int64_t kSecondReadBytes = 36 << 20;
+// What the memory moves fastest.
+static constexpr int64_t kLineBytes = 128;
 // Runs of a row in memory that are short, and how many bytes have to be in such
 // runs for a barrier of the grid to cost less than reading them.
 static constexpr int64_t kShortRunBytes = 64;
@@ -444,12 +446,20 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
   if ((columns <= whole.columns() && !isTested) ||
       countPasses(form, false) == 1)
     return whole;
-  if (across) {
-    // Lines of 64 bytes at least.
+  // In the registers of a block if these are whole lines; half lines only where
+  // no cluster keeps whole ones or these are too few to fill the machine.
+  std::optional<RowTiling> halfLines;
+  if (across && !isTested) {
     RowTiling resident = acrossWholeRows(vector);
-    if (!isTested && resident.vector * resident.repeats <= kMaxElements &&
-        resident.rows() * access.elementBytes >= 64)
+    int64_t run = resident.rows() * access.elementBytes;
+    bool fits = resident.vector * resident.repeats <= kMaxElements &&
+                2 * run >= kLineBytes;
+    bool isFew = rows * access.elementBytes <
+                 2 * kLineBytes * int64_t(target.multiprocessors);
+    if (fits && (run >= kLineBytes || isFew))
       return resident;
+    if (fits)
+      halfLines = resident;
   }
   bool onePass = isOnePass(form, rescale);
   SmallVector<int64_t> states = stateBytes();
@@ -457,6 +467,8 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
     if (auto kept = keepRows(
             {across, vector, rows, columns, access.inputBytes, states}, target))
       return *kept;
+  if (halfLines)
+    return *halfLines;
   bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
   if (auto meeting = meet(across, vector, /*isFine=*/false))
     return *meeting;

@@ -14,7 +14,7 @@
 // CHECK: m_exp_part(
 // CHECK: m_exp_part(
 // CHECK: == (u32)r{{[0-9]+}}) & ((i64)(i32){{v[0-9]+}} ==
-// CHECK: ? (f32)1 : (f32)0;
+// CHECK: ? [[E:v[0-9]+]] - (f32)1 : [[E]];
 // CHECK-NOT: m_exp(
 // CHECK-NOT: FUSEC_KERNEL
 

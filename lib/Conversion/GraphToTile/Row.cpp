@@ -194,9 +194,13 @@ SmallVector<Value> RowSchedule::lift(const analysis::RegionStage &stage) {
   ValueRange all(loops);
   SmallVector<Value> states = op.buildLift(eb, all.take_front(parallel),
                                            all.drop_front(parallel), *reader);
+  if (narrowState)
+    states.front() = narrowed(states.front());
   if (!columnMask)
     return states;
   SmallVector<Value> identity = op.buildIdentity(eb);
+  if (narrowState)
+    identity.front() = narrowed(identity.front());
   for (auto [state, neutral] : llvm::zip(states, identity))
     state = eb.select(columnMask, state, neutral);
   return states;

@@ -8,6 +8,9 @@
 //===----------------------------------------------------------------------===//
 #include "KeepLoads.h"
 #include "RowSchedule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -18,20 +21,48 @@ using namespace fusec::graph_to_tile;
 const RowSchedule::Unit *RowSchedule::pairOfRow(ArrayRef<Unit> all) const {
   bool isPair = kb.options.numerics == NumericsMode::Default &&
                 all.size() == 1 && all.front().sum && form.stages.size() == 2;
-  bool isShared = tiling.columnWarps * tiling.cluster > 1;
+  // Across rows each thread would combine the pairs of several.
+  bool isShared = tiling.columnWarps * tiling.cluster > 1 && !tiling.across;
   return isPair && isShared ? all.begin() : nullptr;
+}
+
+/// The type of 16 bits from which the elements that `stage` reduces to an f32
+/// were widened; null if there is none.
+Type RowSchedule::narrowTypeOf(const analysis::RegionStage &stage) const {
+  Value source = stage.op->getOperand(0);
+  if (auto cast = source.getDefiningOp<graph::CastOp>())
+    source = cast.getOperand();
+  Type type = getElementTypeOrSelf(source);
+  auto op = cast<graph::ReductionOpInterface>(stage.op);
+  bool isNarrow = isa<BlockArgument>(source) && (type.isBF16() || type.isF16());
+  return isNarrow && op.getStateTypes().front().isF32() ? type : Type();
+}
+
+/// `state`, an exact widening, before it.
+Value RowSchedule::narrowed(Value state) {
+  auto wide = state.getDefiningOp<arith::ExtFOp>();
+  if (wide && getElementTypeOrSelf(wide.getIn()) == narrowState)
+    return wide.getIn();
+  graph::ElementBuilder eb = kb.emitter.elements();
+  return eb.make<arith::TruncFOp>(eb.type(narrowState), state);
 }
 
 /// The maximum of what each warp has of a row, and the sum of exp(x - maximum):
 /// what is kept is looked at twice, but only then warps and blocks meet.
 SmallVector<Value> RowSchedule::pairsOfWarps(const Unit &unit) {
-  Value max = reducePart({{unit.stage}}, allColumns(), false).front();
+  auto pass = [&](const analysis::RegionStage *stage) {
+    return reducePart({{stage}}, allColumns(), /*storesFull=*/false).front();
+  };
+  Value max;
+  {
+    llvm::SaveAndRestore narrow(narrowState, narrowTypeOf(*unit.stage));
+    max = pass(unit.stage);
+  }
   kb.emitter.setCarrier(row);
   graph::ElementBuilder eb = kb.emitter.elements();
-  Value shift = shiftOf(eb, unit.op().getStateTypes().front(), max);
-  finish(*unit.stage, shift);
+  finish(*unit.stage, shiftOf(eb, unit.op().getStateTypes().front(), max));
   computeUniform(unit.sum->level);
-  return {max, reducePart({{unit.sum}}, allColumns(), false).front()};
+  return {max, pass(unit.sum)};
 }
 
 /// All reductions of rows that are kept.
@@ -47,7 +78,7 @@ void RowSchedule::reduceKept() {
     setRowCarrier(listCarrier());
     SmallVector<Value> states = pairsOfWarps(*pair);
     setRowCarrier(ofRow);
-    return finishUnit(*pair, reduceStates(*pair, states));
+    return finishUnit(*pair, reduceStates(*pair, states, /*isShort=*/true));
   }
   for (unsigned level = 0; level < levels(); ++level) {
     SmallVector<Unit> ofLevel;

@@ -174,7 +174,7 @@ static SmallVector<Value> addCentred(graph::ElementBuilder &eb, Type type,
 
 SmallVector<Value> RowSchedule::combinePair(graph::ElementBuilder &eb,
                                             const Unit &unit, ValueRange lhs,
-                                            ValueRange rhs) {
+                                            ValueRange rhs, bool isShort) {
   Type type = unit.op().getStateTypes().front();
   if (unit.squares) {
     SmallVector<Value> result =
@@ -187,7 +187,9 @@ SmallVector<Value> RowSchedule::combinePair(graph::ElementBuilder &eb,
       unit.op().buildCombine(eb, lhs.take_front(1), rhs.take_front(1)).front();
   Value shift = shiftOf(eb, type, max);
   auto scaled = [&](ValueRange state) {
-    return eb.make<arith::MulFOp>(state[1], rescaleOf(eb, state[0], shift));
+    Value by = isShort ? partOf(eb, /*isNarrow=*/false, state[0], shift)
+                       : rescaleOf(eb, state[0], shift);
+    return eb.make<arith::MulFOp>(state[1], by);
   };
   Value left = scaled(lhs), right = scaled(rhs);
   return {max, eb.make<arith::AddFOp>(left, right)};
@@ -259,7 +261,7 @@ SmallVector<Value> RowSchedule::accumulate(const Unit &unit, ValueRange state,
 
 /// Tiles of states to one state a row.
 SmallVector<Value> RowSchedule::reduceStates(const Unit &unit,
-                                             ValueRange states) {
+                                             ValueRange states, bool isShort) {
   if (!unit.isPair())
     return reduceTiles(unit.op(), states);
   SmallVector<Type> types;
@@ -270,7 +272,7 @@ SmallVector<Value> RowSchedule::reduceStates(const Unit &unit,
                                        ArrayRef<int64_t>{1});
   kb.emitter.buildCombine(
       reduce, [&](graph::ElementBuilder &eb, ValueRange lhs, ValueRange rhs) {
-        return combinePair(eb, unit, lhs, rhs);
+        return combinePair(eb, unit, lhs, rhs, isShort);
       });
   return llvm::to_vector_of<Value>(reduce.getResults());
 }
@@ -386,6 +388,11 @@ SmallVector<Value> RowSchedule::reducePart(ArrayRef<Unit> all,
   SmallVector<Value> states = tiling.edges ? statesOfEdges(all) : startOf(all);
   for (const Columns &part : parts)
     states = walkColumns(all, part, states, storesFull);
+  if (narrowState) {
+    graph::ElementBuilder eb = kb.emitter.elements();
+    states.front() = eb.make<arith::ExtFOp>(
+        eb.type(all.front().op().getStateTypes().front()), states.front());
+  }
   states = inOrder(all, states);
   SmallVector<Value> result;
   ValueRange carried = states;

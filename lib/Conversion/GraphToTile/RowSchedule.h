@@ -146,9 +146,13 @@ protected:
   static llvm::SmallVector<mlir::Value> combinePair(graph::ElementBuilder &eb,
                                                     const Unit &unit,
                                                     mlir::ValueRange lhs,
-                                                    mlir::ValueRange rhs);
+                                                    mlir::ValueRange rhs,
+                                                    bool isShort = false);
+  /// `isShort`: so few states that errors of what sums are rescaled by do not
+  /// add up.
   llvm::SmallVector<mlir::Value> reduceStates(const Unit &unit,
-                                              mlir::ValueRange states);
+                                              mlir::ValueRange states,
+                                              bool isShort = false);
   void finishUnit(const Unit &unit, mlir::ValueRange state);
   void finishAll(llvm::ArrayRef<Unit> units, mlir::ValueRange states);
   llvm::SmallVector<Columns> allColumns();
@@ -190,6 +194,8 @@ protected:
                                          mlir::ValueRange lifted);
 
   // RowCluster.cpp
+  mlir::Type narrowTypeOf(const analysis::RegionStage &stage) const;
+  mlir::Value narrowed(mlir::Value state);
   const Unit *pairOfRow(llvm::ArrayRef<Unit> all) const;
   llvm::SmallVector<mlir::Value> pairsOfWarps(const Unit &unit);
   void reduceKept();
@@ -241,6 +247,9 @@ protected:
   /// Uniform values at hand, in the row carrier.
   llvm::DenseMap<mlir::Value, mlir::Value> uniform;
   bool inRowCarrier = false;
+  /// The type of 16 bits in which a maximum of what was widened from it is
+  /// taken; null: that of its states.
+  mlir::Type narrowState;
 };
 
 /// Builds the kernel of a Row region whose blocks share rows and meet

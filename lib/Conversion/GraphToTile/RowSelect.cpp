@@ -7,6 +7,7 @@
 // Lists of several warps, blocks and parts meet as other states do.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -21,7 +22,10 @@ RankedTensorType RowSchedule::listCarrier() {
 SmallVector<Value> RowSchedule::startOf(graph::ReductionOpInterface op) {
   if (!op.getSelected()) {
     graph::ElementBuilder eb = kb.emitter.elements();
-    return op.buildIdentity(eb);
+    SmallVector<Value> identity = op.buildIdentity(eb);
+    if (narrowState)
+      identity.front() = narrowed(identity.front());
+    return identity;
   }
   kb.emitter.setCarrier(listCarrier());
   graph::ElementBuilder eb = kb.emitter.elements();
@@ -47,6 +51,8 @@ SmallVector<Value> RowSchedule::liftTile(const analysis::RegionStage &stage) {
 SmallVector<Value> RowSchedule::addTile(graph::ReductionOpInterface op,
                                         ValueRange state, ValueRange lifted) {
   graph::ElementBuilder eb = kb.emitter.elements();
+  if (narrowState)
+    return {eb.make<arith::MaximumFOp>(state.front(), lifted.front())};
   if (!op.getSelected())
     return op.buildCombine(eb, state, lifted);
   auto select =

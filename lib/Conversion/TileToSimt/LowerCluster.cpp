@@ -27,7 +27,8 @@ void tile_to_simt::beginCluster(tile::KernelOp kernel, ThreadCode &code) {
     return spansCluster(op) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walk.wasInterrupted())
-    simt::ClusterArriveOp::create(code.builder, kernel.getLoc());
+    code.arrival = simt::ClusterArriveOp::create(
+        code.builder, kernel.getLoc(), code.builder.getDenseI64ArrayAttr({}));
 }
 
 namespace {
@@ -81,6 +82,37 @@ static SmallVector<Value> sharedFor(Location loc, const BlockStates &states,
   return shared;
 }
 
+/// The number of a new meeting at which `shared` are filled by all blocks; null
+/// where an element is not one that can be sent in the background, or threads
+/// beyond those of the layout would send it again.
+static IntegerAttr meetingFor(const BlockStates &states, ArrayRef<Value> shared,
+                              ThreadCode &code) {
+  int64_t bytes = 0;
+  if (states.layout.getLaneCount() * states.layout.getWarpCount() !=
+      code.threads)
+    return {};
+  for (Value array : shared) {
+    auto type = cast<MemRefType>(array.getType());
+    Type element = type.getElementType();
+    if (!element.isIntOrFloat() || (element.getIntOrFloatBitWidth() != 32 &&
+                                    element.getIntOrFloatBitWidth() != 64))
+      return {};
+    bytes += type.getNumElements() * element.getIntOrFloatBitWidth() / 8;
+  }
+  SmallVector<int64_t> meetings(code.arrival.getMeetings());
+  meetings.push_back(bytes);
+  code.arrival.setMeetings(meetings);
+  return code.builder.getI64IntegerAttr(meetings.size() - 1);
+}
+
+/// Behind it all blocks' states are there.
+static void meet(Location loc, IntegerAttr meeting, ThreadCode &code) {
+  if (meeting)
+    simt::ClusterMeetOp::create(code.builder, loc, meeting);
+  else
+    simt::ClusterBarrierOp::create(code.builder, loc);
+}
+
 /// Before the first access to another block.
 static void waitForCluster(Location loc, ThreadCode &code) {
   if (!code.knowsCluster)
@@ -103,6 +135,7 @@ void tile_to_simt::combineWarpsOfCluster(Location loc,
   int64_t blocks = states.layout.getClusterCount(), all = warps * blocks;
   Value zero = code.constant(loc, 0);
   SmallVector<Value> shared = sharedFor(loc, states, all, code);
+  IntegerAttr meeting = meetingFor(states, shared, code);
   waitForCluster(loc, code);
   Value isPeer =
       arith::CmpIOp::create(code.builder, loc, arith::CmpIPredicate::ult,
@@ -114,10 +147,10 @@ void tile_to_simt::combineWarpsOfCluster(Location loc,
     Value own = code.add(loc, code.mul(loc, code.rank, warps), code.warp);
     for (auto [value, to] :
          llvm::zip(loadAll(loc, states.arrays, zero, code), shared))
-      simt::ClusterStoreOp::create(code.builder, loc, value, to, own,
-                                   code.lane);
+      simt::ClusterStoreOp::create(code.builder, loc, value, to, own, code.lane,
+                                   meeting);
   }
-  simt::ClusterBarrierOp::create(code.builder, loc);
+  meet(loc, meeting, code);
   Value first = all < kWarpLanes ? code.rem(loc, code.lane, all) : code.lane;
   SmallVector<Value> values = loadAll(loc, shared, first, code);
   for (int64_t past = kWarpLanes; past < all; past += kWarpLanes) {
@@ -146,13 +179,14 @@ void tile_to_simt::combineOverCluster(Location loc, const BlockStates &states,
   };
   SmallVector<Value> shared =
       sharedFor(loc, states, at.blocks * perBlock, code);
+  IntegerAttr meeting = meetingFor(states, shared, code);
   waitForCluster(loc, code);
   auto send = [&](Value peer) {
     code.forEachRegister(loc, states.count, [&](Value kept) {
       for (auto [array, to] : llvm::zip(states.arrays, shared)) {
         Value value = memref::LoadOp::create(code.builder, loc, array, kept);
         simt::ClusterStoreOp::create(code.builder, loc, value, to,
-                                     slot(code.rank, kept), peer);
+                                     slot(code.rank, kept), peer, meeting);
       }
     });
   };
@@ -170,7 +204,7 @@ void tile_to_simt::combineOverCluster(Location loc, const BlockStates &states,
     code.builder.setInsertionPoint(branch.thenYield());
     send(peer);
   }
-  simt::ClusterBarrierOp::create(code.builder, loc);
+  meet(loc, meeting, code);
   auto loadFrom = [&](Value rank, Value kept) {
     return loadAll(loc, shared, slot(rank, kept), code);
   };

@@ -277,8 +277,13 @@ void ReduceLowering::reduceWarps() {
     loadFirst();
     return finishWarps(alternates);
   }
-  if (alternates && keptLanes == 1 && keptCount == 1 && reducedWarps >= 8 &&
-      reducedWarps <= 32 && llvm::isPowerOf2_64(reducedWarps)) {
+  // Of such work log2 steps cost less than one a warp.
+  constexpr int64_t kDear = 64;
+  auto ops = op.getCombine().front().without_terminator();
+  bool isDear = reducedWarps * std::distance(ops.begin(), ops.end()) > kDear;
+  if ((alternates || isDear) && keptLanes == 1 && keptCount == 1 &&
+      reducedWarps >= 8 && reducedWarps <= 32 &&
+      llvm::isPowerOf2_64(reducedWarps)) {
     shuffleWarps(shared, reducedWarps, slotOf);
     return finishWarps(alternates);
   }

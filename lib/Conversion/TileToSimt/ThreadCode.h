@@ -117,6 +117,8 @@ public:
   int64_t threads = 0;
   /// The blocks of the cluster are known to have begun.
   bool knowsCluster = false;
+  /// Says that the block has begun; null if the cluster exchanges nothing.
+  simt::ClusterArriveOp arrival;
 
 private:
   tile::UniformTiles uniform;

@@ -58,6 +58,7 @@ const FusecEmuApi &emulator::api() {
     made.peerStore = Forward<&Worker::peerStore>::call;
     made.storeAsync = Forward<&Worker::storeAsync>::call;
     made.proxyFence = Forward<&Worker::proxyFence>::call;
+    made.mbarInitFence = Forward<&Worker::mbarInitFence>::call;
     made.bulkLoad = Forward<&Worker::bulkLoad>::call;
     made.bulkStore = Forward<&Worker::bulkStore>::call;
     made.bulkSend = Forward<&Worker::bulkSend>::call;

@@ -112,6 +112,8 @@ public:
   void storeAsync(FusecEmuShared at, const void *src, uint32_t elements,
                   int32_t rank, FusecEmuShared barrier, int32_t line);
   void proxyFence(int32_t line);
+  /// Also for peers behind a barrier of the cluster that orders nothing itself.
+  void mbarInitFence(int32_t line);
   void bulkLoad(FusecEmuShared to, u64 base, i64 offset, int32_t bytes,
                 FusecEmuShared barrier, uint32_t mask, int32_t line);
   void bulkStore(u64 base, i64 offset, FusecEmuShared from, int32_t bytes,

@@ -149,3 +149,9 @@ void Worker::proxyFence(int32_t line) {
   step(line);
   clocks().fenceProxy(thread().inCluster);
 }
+
+void Worker::mbarInitFence(int32_t line) {
+  proxyFence(line);
+  if (Cluster *cluster = block().cluster)
+    cluster->clocks.releaseToCluster(thread().inCluster);
+}

@@ -186,6 +186,7 @@ struct FusecEmuApi {
   void (*storeAsync)(FusecEmuShared at, const void *src, u32 elements, i32 rank,
                      FusecEmuShared barrier, i32 line);
   void (*proxyFence)(i32 line);
+  void (*mbarInitFence)(i32 line);
   void (*bulkLoad)(FusecEmuShared to, u64 base, i64 offset, i32 bytes,
                    FusecEmuShared barrier, u32 mask, i32 line);
   void (*bulkStore)(u64 base, i64 offset, FusecEmuShared from, i32 bytes,
@@ -991,6 +992,12 @@ FUSEC_DEVICE f32 m_max(f32 x, f32 y) {
          : x == y         ? as_f32(as_u32(x) & as_u32(y))
          : x > y          ? x
                           : y;
+}
+FUSEC_DEVICE bf16 m_max(bf16 x, bf16 y) {
+  return from_f32<bf16>(m_max(to_f32(x), to_f32(y)));
+}
+FUSEC_DEVICE f16 m_max(f16 x, f16 y) {
+  return from_f32<f16>(m_max(to_f32(x), to_f32(y)));
 }
 FUSEC_DEVICE f32 m_min(f32 x, f32 y) {
   return x != x || y != y ? as_f32(0x7fffffffu)

@@ -25,7 +25,7 @@ FUSEC_DEVICE void mbar_init(FusecMbarriers b, i32 i, i32 count,
   fusec_emu->mbarInit(fusec_detail::at(b, i), count, line);
 }
 FUSEC_DEVICE void mbar_init_fence(FUSEC_DETAIL_LINE) {
-  fusec_emu->proxyFence(line);
+  fusec_emu->mbarInitFence(line);
 }
 FUSEC_DEVICE void mbar_arrive(FusecMbarriers b, i32 i, FUSEC_DETAIL_LINE) {
   fusec_emu->mbarArrive(FusecArrive, fusec_detail::at(b, i), 0, 0, line);

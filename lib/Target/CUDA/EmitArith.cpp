@@ -223,7 +223,15 @@ LogicalResult Emitter::emitArith(Operation *op) {
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<arith::AddFOp>([&](auto) { return infix("+"); })
-      .Case<arith::SubFOp>([&](auto) { return infix("-"); })
+      .Case<arith::SubFOp>([&](arith::SubFOp sub) {
+        // Of a condition: under it, which takes no value of its own.
+        Operation *number = sub.getRhs().getDefiningOp();
+        if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(number))
+          if (Value truth = truthOf(number))
+            return define(op, use(truth) + " ? " + arg(0) + " - (" +
+                                  typeName(type) + ")1 : " + arg(0));
+        return infix("-");
+      })
       .Case<arith::MulFOp>([&](auto) { return infix("*"); })
       .Case<arith::DivFOp>([&](arith::DivFOp div) {
         bool isBounded = arith::bitEnumContainsAll(div.getFastmath(),

@@ -258,6 +258,17 @@ static LogicalResult emitStore(Emitter &e, simt::StoreOp store) {
   return success();
 }
 
+void Emitter::beginMeetings(ArrayRef<int64_t> bytes) {
+  line() << "FUSEC_MBARRIERS(meetings, " << bytes.size() << ");\n";
+  line() << "if (lane() == 0 && warp() == 0) {\n";
+  for (size_t i = 0; i < bytes.size(); ++i)
+    line() << "  mbar_init(meetings, " << i << ", 1);\n";
+  line() << "  mbar_init_fence();\n";
+  for (auto [i, count] : llvm::enumerate(bytes))
+    line() << "  mbar_arrive_expect(meetings, " << i << ", " << count << ");\n";
+  line() << "}\n";
+}
+
 void Emitter::emitShared(simt::SharedOp shared) {
   auto type = cast<MemRefType>(shared.getType());
   std::string element = typeName(type.getElementType());
@@ -330,13 +341,23 @@ LogicalResult Emitter::emitMemory(Operation *op) {
       .Case<simt::ClusterRankOp>(
           [&](auto) { return define(op, "(" + indexType + ")cluster_rank()"); })
       .Case<simt::ClusterStoreOp>([&](simt::ClusterStoreOp store) {
-        line() << "sts_cluster(" << use(store.getBuffer()) << ", "
-               << use(store.getIndex()) << ", " << use(store.getValue()) << ", "
-               << use(store.getRank()) << ");\n";
+        std::optional<uint64_t> meeting = store.getMeeting();
+        line() << (meeting ? "st_async(" : "sts_cluster(")
+               << use(store.getBuffer()) << ", " << use(store.getIndex())
+               << ", " << use(store.getValue()) << ", " << use(store.getRank());
+        if (meeting)
+          os << ", meetings, " << *meeting;
+        os << ");\n";
         return success();
       })
-      .Case<simt::ClusterArriveOp>([&](auto) {
+      .Case<simt::ClusterArriveOp>([&](simt::ClusterArriveOp arrive) {
+        if (!arrive.getMeetings().empty())
+          beginMeetings(arrive.getMeetings());
         line() << "cluster_arrive_relaxed();\n";
+        return success();
+      })
+      .Case<simt::ClusterMeetOp>([&](simt::ClusterMeetOp meet) {
+        line() << "mbar_wait(meetings, " << meet.getMeeting() << ", 0);\n";
         return success();
       })
       .Case<simt::ClusterWaitOp>([&](auto) {

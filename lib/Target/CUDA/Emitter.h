@@ -52,6 +52,8 @@ public:
   mlir::LogicalResult emitMemory(mlir::Operation *op);
   mlir::LogicalResult emitContract(simt::ContractOp op);
   void emitShared(simt::SharedOp op);
+  /// Transaction barriers at which so many bytes come to the block.
+  void beginMeetings(llvm::ArrayRef<int64_t> bytes);
   void emitGridWait(simt::GridWaitOp op);
 
   /// Register arrays that are read by other calls than the prelude's: the text

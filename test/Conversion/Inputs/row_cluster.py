@@ -91,6 +91,23 @@ def cross_entropy(columns):
 """
 
 
+def masked(columns, first):
+    """Softmax of rows that are -inf from `first` on: of most warps."""
+    x, number, same = (tensor([4, columns], d) for d in ("f32", "i64", "i1"))
+    return f"""func.func @main(%x: {x}) -> {x} {{
+  %i = graph.iota 1 : {number}
+  %c = graph.constant dense<[{first}, 1, {columns}, 0]> : tensor<4xi64>
+  %cb = graph.broadcast %c [0] : tensor<4xi64> -> {number}
+  %h = graph.compare lt %i, %cb : {number}
+  %n = graph.constant dense<0xFF800000> : tensor<f32>
+  %nb = graph.broadcast %n [] : tensor<f32> -> {x}
+  %z = graph.select %h, %x, %nb : {same}, {x}
+  %y = graph.softmax %z [1] : {x}
+  return %y : {x}
+}}
+"""
+
+
 GRAPHS = {
     "softmax-bf16": softmax([5, 997], 1, "bf16"),
     "softmax-f16-vectors": softmax([3, 2048], 1, "f16"),
@@ -98,6 +115,7 @@ GRAPHS = {
     "softmax-f8": softmax([2, 77], 1, "f8E4M3FN"),
     "softmax-middle": softmax([2, 61, 24], 1, "f32"),
     "softmax-first": softmax([200, 16], 0, "bf16"),
+    "softmax-masked": masked(2055, 70),
     "softmax-no-rows": softmax([0, 97], 1, "f32"),
     "softmax-three": softmax([4, 3], 1, "f64"),
     "norm-f32": centred([3, 1021], [1], "f32"),

@@ -2,13 +2,14 @@
 
 // Columns 8 * lane + 256 * block + register: a thread's registers, lanes, then
 // the four blocks of a cluster. Each block tells that it has begun, each of its
-// warps (here one) writes its state to the shared memory of all four, one lane
-// to each, and after one barrier lanes combine the copies by shuffles.
+// warps (here one) sends its state to the shared memory of all four, one lane to
+// each, and when all 16 bytes of the meeting have come lanes combine the copies
+// by shuffles.
 // CHECK: simt.kernel @cluster
 // CHECK-SAME: cluster = 4
 // CHECK-SAME: grid = array<i64: 12, 1, 1>
 // CHECK: %[[RANK:.*]] = simt.cluster_rank
-// CHECK: simt.cluster_arrive
+// CHECK: simt.cluster_arrive meetings [16]
 // CHECK: simt.block_id 0
 // CHECK: arith.divui %{{.*}}, %c4
 // CHECK-COUNT-5: simt.shuffle_xor
@@ -17,8 +18,8 @@
 // CHECK: %[[PEER:.*]] = arith.cmpi ult, %[[LANE:.*]], %c4
 // CHECK: scf.if %[[PEER]]
 // CHECK:   %[[OWN:.*]] = arith.addi %[[RANK]], %{{.*}}
-// CHECK:   simt.cluster_store %{{.*}}, %[[SHARED]][%[[OWN]]] of %[[LANE]]
-// CHECK: simt.cluster_barrier
+// CHECK:   simt.cluster_store %{{.*}}, %[[SHARED]][%[[OWN]]] of %[[LANE]] for 0
+// CHECK: simt.cluster_meet 0
 // CHECK: %[[COPY:.*]] = arith.remui %[[LANE]], %c4
 // CHECK: memref.load %[[SHARED]][%[[COPY]]]
 // CHECK-COUNT-2: simt.shuffle_xor

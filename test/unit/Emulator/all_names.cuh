@@ -81,6 +81,8 @@ FUSEC_DEVICE f32 useNear(f32 x, f32 y) {
   f32 r = m_exp_near(x) + m_exp_part(x) + m_sqrt_near(x) + m_erfc_near(x) +
           m_one_plus_erf(x, x);
   r += (f32)m_plain_bits(x);
+  r += to_f32(m_max(from_f32<bf16>(x), from_f32<bf16>(y)));
+  r += to_f32(m_max(from_f32<f16>(x), from_f32<f16>(y)));
   r += m_div_near(x, y) + m_div_by_sum(x, y) + m_div_bounded(x, y);
   return r + m_erfc(x);
 }

@@ -1384,6 +1384,16 @@ FUSEC_DEVICE f32 m_min(f32 x, f32 y) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
   return r;
 }
+FUSEC_DEVICE bf16 m_max(bf16 x, bf16 y) {
+  u16 r;
+  asm("max.NaN.bf16 %0, %1, %2;" : "=h"(r) : "h"(x.bits), "h"(y.bits));
+  return {r};
+}
+FUSEC_DEVICE f16 m_max(f16 x, f16 y) {
+  u16 r;
+  asm("max.NaN.f16 %0, %1, %2;" : "=h"(r) : "h"(x.bits), "h"(y.bits));
+  return {r};
+}
 FUSEC_DEVICE f64 m_max(f64 x, f64 y) {
   return x != x || y != y ? as_f64(0x7ff8000000000000ull)
          : x == y         ? as_f64(as_u64(x) & as_u64(y))

@@ -66,19 +66,33 @@ def Simt_SharedOp : Simt_Op<"shared", [MemoryEffects<[MemAlloc]>]> {
 
 def Simt_ClusterStoreOp : Simt_Op<"cluster_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "writes an element of the shared array of block number `rank` of the cluster";
-  let description = "Not before all blocks of the cluster have begun, and read behind a cluster barrier.";
-  let arguments = (ins AnyType:$value, Simt_Buffer:$buffer, Index:$index, Index:$rank);
-  let assemblyFormat = "$value `,` $buffer `[` $index `]` `of` $rank attr-dict `:` type($value) `,` type($buffer)";
+  let description = [{
+    Not before all blocks of the cluster have begun, and read behind a cluster
+    barrier. With a `meeting` (elements of 4 or 8 bytes) it ends in the
+    background and is read behind `simt.cluster_meet`.
+  }];
+  let arguments = (ins AnyType:$value, Simt_Buffer:$buffer, Index:$index, Index:$rank,
+                       OptionalAttr<I64Attr>:$meeting);
+  let assemblyFormat = [{$value `,` $buffer `[` $index `]` `of` $rank (`for` $meeting^)?
+    attr-dict `:` type($value) `,` type($buffer)}];
 }
 
 // Effects of both kinds keep accesses on their side.
 def Simt_ClusterArriveOp : Simt_Op<"cluster_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the first half of a barrier of the cluster that orders no memory: the block has begun";
-  let assemblyFormat = "attr-dict";
+  let description = "`meetings`: the bytes that come to each block for each meeting.";
+  let arguments = (ins DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$meetings);
+  let assemblyFormat = "(`meetings` $meetings^)? attr-dict";
 }
 def Simt_ClusterWaitOp : Simt_Op<"cluster_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the second half of `simt.cluster_arrive`";
   let assemblyFormat = "attr-dict";
+}
+def Simt_ClusterMeetOp : Simt_Op<"cluster_meet", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all that the blocks of the cluster store for a meeting has come to this block";
+  let description = "No thread waits for another: less than a barrier, which waits for all that threads wrote.";
+  let arguments = (ins I64Attr:$meeting);
+  let assemblyFormat = "$meeting attr-dict";
 }
 def Simt_ClusterBarrierOp : Simt_Op<"cluster_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the cluster meet; the shared memory of its blocks is ordered";

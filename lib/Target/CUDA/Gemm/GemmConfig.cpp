@@ -494,8 +494,8 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
         continue;
       // Few rows are bound by what is under way: a block that has a
       // multiprocessor to itself has all of its shared memory.
-      if (few && loop == GemmLoop::Warpgroup && rounds == 1 &&
-          config.minBlocks > 1) {
+      if (few && m <= config.tileM && loop == GemmLoop::Warpgroup &&
+          rounds == 1 && config.minBlocks > 1) {
         int64_t slot = config.sharedBytes() / config.stages;
         config.minBlocks = 1;
         config.stages = device.sharedPerBlock / slot;

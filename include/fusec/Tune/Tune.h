@@ -107,8 +107,9 @@ struct TuneReport {
 /// each candidate of each kernel, times them on `bench`, tells `chooser` what
 /// won, and writes it to `record` if that is not null. Kernels that take
 /// longest come first; where the graph can be cut into kernels in several ways,
-/// they come last, as whole programs. `options.chooser` is not asked. The module's context is
-/// used by this thread alone meanwhile. Fails as `driver::compile` does.
+/// they come last, as whole programs. `options.chooser` is not asked. The
+/// module's context is used by this thread alone meanwhile. Fails as
+/// `driver::compile` does.
 llvm::Expected<TuneReport>
 tune(mlir::ModuleOp module, const driver::CompileOptions &options, Bench &bench,
      RecordChooser &chooser, const Machine &machine,

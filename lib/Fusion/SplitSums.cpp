@@ -58,27 +58,21 @@ int64_t fusion::sumParts(int64_t m, int64_t n, int64_t k, int64_t batch,
                       .front()
                       .microseconds;
   };
-  // As many parts as large tiles fill the GPU with, or fewer where smaller
-  // tiles do.
-  int64_t best = 1;
-  double divided = 0;
-  for (int64_t parts = 2; parts * tiles <= all && k % (parts * kStep) == 0 &&
-                          k / parts >= kShortPart;
-       parts *= 2) {
-    double results = double(m * n * batch * parts) * 4;
-    double time =
-        product(parts) + results / target.memoryBandwidth * 1e9 + kSecond;
-    if (best == 1 || !boxes || time < divided) {
-      best = parts;
-      divided = time;
-    }
-  }
-  if (best == 1)
+  // As many parts as large tiles fill the GPU with. (Fewer of small tiles, four
+  // for 512 x 512 x 16384, took 22.4 us for 21.8.)
+  int64_t parts = 1;
+  while (2 * parts * tiles <= all && k % (2 * parts * kStep) == 0 &&
+         k / (2 * parts) >= kShortPart)
+    parts *= 2;
+  if (parts == 1)
     return 1;
+  double results = double(m * n * batch * parts) * 4;
+  double divided =
+      product(parts) + results / target.memoryBandwidth * 1e9 + kSecond;
   double whole = std::min(product(1), (double(k) + kFixedTerms) * step);
   if (boxes && whole + kOneKernel < 0.9 * (divided + kTwoKernels))
     return 1;
-  return divided < 0.9 * whole ? best : 1;
+  return divided < 0.9 * whole ? parts : 1;
 }
 
 static RankedTensorType typeOf(Value value) {

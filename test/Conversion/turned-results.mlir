@@ -1,5 +1,6 @@
 // Results of 16 bits turn in shared memory where weights lie along n: the hole
-// takes two columns and hands its results to a sink (gemm_turn.cuh).
+// takes two columns and hands its results to a sink (gemm_turn.cuh). There are
+// more tiles than blocks, so that the ring leaves room for it.
 // RUN: split-file %s %t
 
 // Vectors are read for them, and nothing else.
@@ -26,35 +27,35 @@
 // EIGHTS: st_if<8>
 
 //--- bias.mlir
-func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>, %bias: tensor<512xbf16>) -> tensor<512x512xbf16> {
-  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xbf16>
-  %b = graph.broadcast %bias [1] : tensor<512xbf16> -> tensor<512x512xbf16>
-  %y = graph.add %p, %b : tensor<512x512xbf16>
-  return %y : tensor<512x512xbf16>
+func.func @main(%x: tensor<4096x256xbf16>, %w: tensor<256x1024xbf16>, %bias: tensor<1024xbf16>) -> tensor<4096x1024xbf16> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<4096x256xbf16>, tensor<256x1024xbf16> -> tensor<4096x1024xbf16>
+  %b = graph.broadcast %bias [1] : tensor<1024xbf16> -> tensor<4096x1024xbf16>
+  %y = graph.add %p, %b : tensor<4096x1024xbf16>
+  return %y : tensor<4096x1024xbf16>
 }
 
 //--- residual.mlir
-func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>, %r: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
-  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xbf16>
-  %y = graph.add %p, %r : tensor<512x512xbf16>
-  return %y : tensor<512x512xbf16>
+func.func @main(%x: tensor<4096x256xbf16>, %w: tensor<256x1024xbf16>, %r: tensor<4096x1024xbf16>) -> tensor<4096x1024xbf16> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<4096x256xbf16>, tensor<256x1024xbf16> -> tensor<4096x1024xbf16>
+  %y = graph.add %p, %r : tensor<4096x1024xbf16>
+  return %y : tensor<4096x1024xbf16>
 }
 
 //--- wide.mlir
-func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>) -> tensor<512x512xf32> {
-  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xf32>
-  return %p : tensor<512x512xf32>
+func.func @main(%x: tensor<4096x256xbf16>, %w: tensor<256x1024xbf16>) -> tensor<4096x1024xf32> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<4096x256xbf16>, tensor<256x1024xbf16> -> tensor<4096x1024xf32>
+  return %p : tensor<4096x1024xf32>
 }
 
 //--- two.mlir
-func.func @main(%x: tensor<512x256xbf16>, %w: tensor<256x512xbf16>) -> (tensor<512x512xbf16>, tensor<512x512xbf16>) {
-  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<512x256xbf16>, tensor<256x512xbf16> -> tensor<512x512xbf16>
-  %y = graph.neg %p : tensor<512x512xbf16>
-  return %p, %y : tensor<512x512xbf16>, tensor<512x512xbf16>
+func.func @main(%x: tensor<4096x256xbf16>, %w: tensor<256x1024xbf16>) -> (tensor<4096x1024xbf16>, tensor<4096x1024xbf16>) {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<4096x256xbf16>, tensor<256x1024xbf16> -> tensor<4096x1024xbf16>
+  %y = graph.neg %p : tensor<4096x1024xbf16>
+  return %p, %y : tensor<4096x1024xbf16>, tensor<4096x1024xbf16>
 }
 
 //--- along-k.mlir
-func.func @main(%x: tensor<512x256xbf16>, %w: tensor<512x256xbf16>) -> tensor<512x512xbf16> {
-  %p = graph.contract %x, %w batch [] x [] contract [1] x [1] : tensor<512x256xbf16>, tensor<512x256xbf16> -> tensor<512x512xbf16>
-  return %p : tensor<512x512xbf16>
+func.func @main(%x: tensor<4096x256xbf16>, %w: tensor<1024x256xbf16>) -> tensor<4096x1024xbf16> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [1] : tensor<4096x256xbf16>, tensor<1024x256xbf16> -> tensor<4096x1024xbf16>
+  return %p : tensor<4096x1024xbf16>
 }

@@ -683,37 +683,76 @@ FUSEC_DEVICE void loadAnywhere(const void *p, u32 *w) {
   shiftWords(all, shift, w);
 }
 
-/// 16 bytes to any address. In a warp of which all lanes store, the aligned
-/// bytes that a lane and the one before it both have parts of are one access,
-/// made by the second; what no other lane continues are accesses as wide as the
-/// alignment.
+/// The ends of 16 bytes `w`: those from byte `from` on, or those before it, in
+/// naturally aligned pieces.
+FUSEC_DEVICE void storeBehind(u8 *at, const u32 *w, u32 from) {
+  const u32 count = 16 - from;
+  if (FUSEC_ALIGNMENT <= 1 && count & 1)
+    at[from] = (u8)((from & 8 ? from & 4 ? w[3] : w[2]
+                     : from & 4 ? w[1]
+                                : w[0]) >>
+                    8 * (from & 3));
+  u32 next = from + (count & 1);
+  if (FUSEC_ALIGNMENT <= 2 && count & 2)
+    *(u16 *)(at + next) = (u16)((next & 8 ? next & 4 ? w[3] : w[2]
+                                 : next & 4 ? w[1]
+                                            : w[0]) >>
+                                8 * (next & 2));
+  next += count & 2;
+  if (FUSEC_ALIGNMENT <= 4 && count & 4)
+    *(u32 *)(at + next) = count & 8 ? w[1] : w[3];
+  if (count & 8)
+    *(uint2 *)(at + 8) = make_uint2(w[2], w[3]);
+}
+FUSEC_DEVICE void storeBefore(u8 *at, const u32 *w, u32 count) {
+  if (count & 8)
+    *(uint2 *)at = make_uint2(w[0], w[1]);
+  if (FUSEC_ALIGNMENT <= 4 && count & 4)
+    *(u32 *)(at + (count & 8)) = count & 8 ? w[2] : w[0];
+  const u32 word = count & 8 ? count & 4 ? w[3] : w[2]
+                   : count & 4 ? w[1]
+                               : w[0];
+  if (FUSEC_ALIGNMENT <= 2 && count & 2)
+    *(u16 *)(at + (count & 12)) = (u16)word;
+  if (FUSEC_ALIGNMENT <= 1 && count & 1)
+    at[count - 1] = (u8)(word >> 8 * (count & 2));
+}
+
+/// 16 bytes to any address. Where the lane before continues into them, the
+/// aligned bytes that both have parts of are one access, made here; ends that no
+/// other lane continues are pieces.
 FUSEC_DEVICE void storeAnywhere(void *p, const u32 *w) {
-  constexpr u32 all = 0xffffffffu;
   const u32 shift = misalignment(p), lane = threadIdx.x & 31;
-  if (!shift)
+  const u32 together = __activemask();
+  if (__all_sync(together, shift == 0))
     return storeWords<16>(p, w);
-  bool continues = false, isContinued = false;
-  if (__activemask() == all) {
-    const u32 low = (u32)(u64)p;
-    continues = __shfl_up_sync(all, low, 1) + 16 == low && lane > 0;
-    isContinued = __ballot_sync(all, continues) >> 1 >> lane & 1;
-    u32 both[8], whole[4];
-    FUSEC_UNROLL
-    for (i32 k = 0; k < 4; ++k) {
-      both[k] = __shfl_up_sync(all, w[k], 1);
-      both[k + 4] = w[k];
-    }
-    shiftWords(both, 16 - shift, whole);
-    if (continues)
-      storeWords<16>((u8 *)p - shift, whole);
-    if (continues && isContinued)
-      return;
-  }
+  const u32 low = (u32)(u64)p;
+  const u32 before = __shfl_up_sync(together, low, 1);
+  const bool continues =
+      lane > 0 && together >> (lane - 1) & 1 && before + 16 == low;
+  const u32 continued = __ballot_sync(together, continues) >> 1;
+  u32 both[8], whole[4];
   FUSEC_UNROLL
-  for (u32 at = 0; at < 16; at += FUSEC_ALIGNMENT) {
-    const u32 word[2] = {w[at / 4] >> 8 * (at & 3), w[at / 4 + (at < 12)]};
-    if (at < 16 - shift ? !continues : !isContinued)
-      storeWords<FUSEC_ALIGNMENT>((u8 *)p + at, word);
+  for (i32 k = 0; k < 4; ++k) {
+    both[k] = __shfl_up_sync(together, w[k], 1);
+    both[k + 4] = w[k];
+  }
+  u8 *at = (u8 *)p - shift;
+  if (!shift) {
+    storeWords<16>(p, w);
+    return;
+  }
+  shiftWords(both, 16 - shift, whole);
+  if (continues)
+    storeWords<16>(at, whole);
+  else
+    storeBehind(at, whole, shift);
+  if (!(continued >> lane & 1)) {
+    FUSEC_UNROLL
+    for (i32 k = 0; k < 4; ++k)
+      both[k] = w[k];
+    shiftWords(both, 16 - shift, whole);
+    storeBefore(at + 16, whole, shift);
   }
 }
 

@@ -5,7 +5,8 @@ An error of an element is compared with `bound * (|expected| + rms)`: rms is
 the root of the mean square of the expected values, so that sums that cancel are
 held to the size of their neighbours. Kinds: "close" (a few roundings of the
 output's type), "loose" (means and sums in f32 before it), "operands" (products
-of operands that are computed and rounded to the output's type), "sum" (long sums),
+of operands that are computed and rounded to the output's type), "normed" (norms
+with beta of what is rounded to the output's type), "sum" (long sums),
 "tf32" (products of rounded operands), "sum8" and "fast8" (products of 8-bit
 floats with and without promotion), "squares" (sums of squares of results of
 half precision), "root" (square roots of differences, whose squares are
@@ -27,6 +28,10 @@ _FACTORS = {"close": (1, 0), "loose": (1, 2e-5), "sum": (1, 1e-4),
 # random signs, so a sum is off by about u / sqrt(3) of the rms of all sums. Six
 # times that, for 10^8 elements and columns that are twice as large as others.
 _OPERANDS = {"f16": 6 * 2.0 ** -11 / 3 ** 0.5, "bf16": 6 * 2.0 ** -8 / 3 ** 0.5}
+# What a norm takes is off by up to a unit roundoff u, and so is its result by u
+# times what beta is added to, |result| + |beta|. Results have rms 2^(1/2) where
+# gamma and beta are of variance 1, so 3 rms is more than any of 10^4 betas.
+_NORMED = {"f16": 3 * 2.0 ** -11, "bf16": 3 * 2.0 ** -8}
 _COUNT = 48
 
 
@@ -72,6 +77,8 @@ def _compare(name, kind, dtype, got, want, source):
         bound = np.zeros_like(want)
     elif kind == "operands":
         bound = _BOUNDS[dtype] * np.abs(want) + _OPERANDS[dtype] * rms
+    elif kind == "normed":
+        bound = _BOUNDS[dtype] * np.abs(want) + _NORMED[dtype] * rms
     else:
         factor, slack = _FACTORS[kind]
         bound = (_BOUNDS[dtype] * factor + slack) * (np.abs(want) + rms)

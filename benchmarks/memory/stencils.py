@@ -101,7 +101,7 @@ def depthwise_layer_norm(batch, height, width, channels):
                     In("k", "bf16", (7, 7, 1, channels), scale=0.15),
                     In("gamma", "bf16", (channels,)),
                     In("beta", "bf16", (channels,))], graph, formula,
-                   4 * count, [Sample([0], {0: 0})], {0: "loose"}, native,
+                   4 * count, [Sample([0], {0: 0})], {0: "normed"}, native,
                    cudnn)
 
 

@@ -16,9 +16,6 @@ static constexpr int64_t kSharedBytes = 40 * 1024;
 // short, which wait for each other's shuffles together.
 static constexpr int64_t kWantedElements = 24, kMostElements = 32;
 static constexpr int64_t kWarps = 8, kMostWarps = 32;
-// Rows of two halves of a warp have half the shuffles, and lanes that meet in a
-// bank two and two, if each lane has this many elements at most.
-static constexpr int64_t kHalfWarp = 16, kHalfWarpElements = 9;
 
 static int64_t bytesOf(Type type) {
   return ceilDiv(cast<RankedTensorType>(type).getElementTypeBitWidth(), 8);
@@ -64,8 +61,6 @@ std::optional<RowTiling> analysis::runRows(const RegionForm &form,
     return std::nullopt;
   RowTiling result = whole;
   result.columnWarps = 1;
-  if (result.lanes > kHalfWarp && columns <= kHalfWarp * kHalfWarpElements)
-    result.lanes = kHalfWarp;
   while (ceilDiv(columns, result.lanes * result.columnWarps) > kMostElements)
     result.columnWarps *= 2;
   if (result.columnWarps > kMostWarps)

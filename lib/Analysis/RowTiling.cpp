@@ -285,8 +285,6 @@ RowTiling Chooser::acrossWholeRows(int64_t vector) {
 }
 
 void Chooser::addUnroll(RowTiling &tiling) {
-  if (storesAcross(tiling))
-    return;
   int64_t bytes = tiling.vector * tiling.repeats *
                   std::max(access.elementBytes, access.inputBytes);
   tiling.unroll = std::clamp<int64_t>(kSplitThreadBytes / bytes, 1, kMaxUnroll);
@@ -422,7 +420,8 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
     if (across && 2 * vector < widest())
       if (auto skewed = skewRows(form, access, acrossRows(widest(), true)))
         split = *skewed;
-    addUnroll(split);
+    if (!storesAcross(split))
+      addUnroll(split);
     addSplits(split);
     while (across && split.threads() < kMaxThreads &&
            split.splits * split.rows() * stateCount() > kPartValues) {

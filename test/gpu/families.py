@@ -419,11 +419,11 @@ def families():
     all_["wgmma-epilogue"] = ("contraction, GemmWgmmaConfig", product(200, 136, 264, "f16", after=True))
     # Clusters of two need 67 tiles of 128 x 256 at least, which 200 columns fill
     # badly enough to be cheap to judge; k goes round the ring. Of "odd" the
-    # second tile of each cluster is empty.
+    # second tile of every other cluster is empty.
     all_["wgmma-cluster"] = ("contraction, GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 2>;",
                              product(136, 200, 1032, "f16", batch=45, after=True))
     all_["wgmma-cluster-odd"] = ("contraction, GemmWgmmaConfig<GemmKind::BF16, 2, 256, 4, 8, 1, 2>;",
-                                 product(72, 200, 1032, "bf16", batch=67, rhs=True))
+                                 product(264, 200, 1032, "bf16", batch=34, rhs=True))
     # Rows and columns over several tiles, whose ends are ragged; more tiles than
     # blocks, and than clusters of two; parts of k.
     both = "struct Row { and struct Column { and "
@@ -432,7 +432,7 @@ def families():
     all_["statistics-wgmma"] = (f"contraction, {both}GemmWgmmaConfig",
                                 product_statistics(1160, 1096, 72, "f16"))
     all_["statistics-cluster"] = (f"contraction, {both}GemmWgmmaConfig<GemmKind::BF16, 2, 256, 4, 8, 1, 2>;",
-                                  product_statistics(72, 200, 1032, "bf16", batch=67, rhs=True))
+                                  product_statistics(264, 200, 1032, "bf16", batch=34, rhs=True))
     # The second tile of a block has other rows than the first.
     all_["statistics-rows"] = ("contraction, struct Row { and GemmWgmmaConfig",
                                row_squares(8456, 456, 264, "bf16"))

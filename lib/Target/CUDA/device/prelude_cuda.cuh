@@ -726,10 +726,9 @@ FUSEC_DEVICE void storeAnywhere(void *p, const u32 *w) {
   const u32 together = __activemask();
   if (__all_sync(together, shift == 0))
     return storeWords<16>(p, w);
-  const u32 low = (u32)(u64)p;
-  const u32 before = __shfl_up_sync(together, low, 1);
+  const u64 before = __shfl_up_sync(together, (u64)p, 1);
   const bool continues =
-      lane > 0 && together >> (lane - 1) & 1 && before + 16 == low;
+      lane > 0 && together >> (lane - 1) & 1 && before + 16 == (u64)p;
   const u32 continued = __ballot_sync(together, continues) >> 1;
   u32 both[8], whole[4];
   FUSEC_UNROLL

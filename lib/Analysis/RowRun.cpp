@@ -10,8 +10,9 @@ using namespace fusec;
 using namespace fusec::analysis;
 
 static constexpr int64_t kVectorBytes = 16;
-// Static shared memory of a block; states of reductions are beside it.
-static constexpr int64_t kSharedBytes = 40 * 1024;
+// Static shared memory of a block, of which states of reductions take what is
+// left of 48 KB.
+static constexpr int64_t kSharedBytes = 44 * 1024;
 // Elements of a thread: whole rows in its registers, and several where they are
 // short, which wait for each other's shuffles together.
 static constexpr int64_t kWantedElements = 24, kMostElements = 32;
@@ -69,13 +70,19 @@ std::optional<RowTiling> analysis::runRows(const RegionForm &form,
   result.columnsPerSplit = columns;
   result.rowWarps = std::max<int64_t>(1, kWarps / result.columnWarps);
   result.rowRepeats = 1;
-  int64_t bytesOfPoint = 0;
-  for (const RunBuffer &buffer : runBuffers(form))
-    bytesOfPoint += bytesOf(buffer.type);
+  SmallVector<RunBuffer, 4> buffers = runBuffers(form);
+  // Each buffer has room for whole rounds of copies.
+  auto sharedBytes = [&](const RowTiling &tiling) {
+    int64_t elements = tiling.rows() * columns, result = 0;
+    for (const RunBuffer &buffer : buffers)
+      result += int64_t(llvm::alignTo(elements * bytesOf(buffer.type),
+                                      tiling.threads() * kVectorBytes));
+    return result;
+  };
   // In registers and shared memory, and on all multiprocessors.
   auto fits = [&](const RowTiling &tiling, int64_t elements) {
     return tiling.repeats * tiling.rowRepeats <= elements &&
-           tiling.rows() * columns * bytesOfPoint <= kSharedBytes &&
+           sharedBytes(tiling) <= kSharedBytes &&
            tiling.blocks(rows) >= 2 * int64_t(target.multiprocessors);
   };
   // Rows to a whole number of vectors.

@@ -111,3 +111,18 @@ TEST(RowRun, GoesThroughSharedMemory) {
   // Nothing is cut where groups of rows are whole.
   EXPECT_EQ(text.find("else {"), std::string::npos) << text;
 }
+
+// Each buffer has room for whole rounds of copies. Those of 16 rows here are
+// more than a block has, so each row goes by itself.
+TEST(RowRun, ManyBuffers) {
+  std::string type = typeOf(33, 138, "f32"), narrow = typeOf(33, 138, "bf16");
+  std::string graph = "func.func @f(%a: " + type + ", %b: " + type +
+                      ", %c: " + type + ", %d: " + type + ") -> " + narrow +
+                      " {\n%p = graph.add %a, %b : " + type +
+                      "\n%q = graph.add %c, %d : " + type +
+                      "\n%s = graph.add %p, %q : " + type +
+                      "\n%y = graph.softmax %s [1] : " + type +
+                      "\n%z = graph.cast %y : " + type + " -> " + narrow +
+                      "\nreturn %z : " + narrow + "\n}";
+  checkGraph(graph, options("bf16"));
+}

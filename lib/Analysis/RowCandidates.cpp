@@ -11,8 +11,8 @@ using namespace fusec::analysis;
 
 /// Those that were worth trying: twice and half of each, the most likely first.
 static constexpr RowLeaning kLeanings[] = {
-    {.threads = 1}, {.threads = -1}, {.rows = 1},   {.rows = -1},
-    {.blocks = 1},  {.blocks = -1},  {.vector = 1}, {.runs = -1},
+    {.threads = 1}, {.threads = -1}, {.rows = 1},    {.rows = -1},
+    {.blocks = 1},  {.blocks = -1},  {.vector = -1}, {.runs = -1},
 };
 
 std::vector<RowTiling> analysis::rowCandidates(const RegionForm &form,
@@ -50,10 +50,13 @@ std::string analysis::nameOf(const RowTiling &tiling) {
   add("blocks a cluster", tiling.cluster);
   add("bytes kept", tiling.keptBytes, 0);
   add("ends of", tiling.edges, 0);
+  add("skewed by", tiling.skew, 0);
   if (tiling.across)
     text += ", across rows";
   if (tiling.onePass)
     text += ", one pass";
+  if (tiling.inTurn)
+    text += ", in turn";
   if (tiling.isRun)
     text += ", one run";
   if (tiling.meeting) {

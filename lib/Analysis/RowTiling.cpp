@@ -66,6 +66,8 @@ static constexpr int64_t kStreamStates = 16;
 static constexpr int64_t kSecondReadBytes = 36 << 20;
 // What the memory moves fastest.
 static constexpr int64_t kLineBytes = 128;
+// Static shared memory of a block for states, of 48 KB.
+static constexpr int64_t kStateBytes = 47 * 1024;
 // Runs of a row in memory that are short, and how many bytes have to be in such
 // runs for a barrier of the grid to cost less than reading them.
 static constexpr int64_t kShortRunBytes = 64;
@@ -135,6 +137,16 @@ private:
                              ? llvm::divideCeil(type.getIntOrFloatBitWidth(), 8)
                              : sizeof(int64_t));
     return result;
+  }
+  /// Whether the states of a skewed block fit: each has an array in which it is
+  /// put in order, and one in which warps meet, which those that are not pairs
+  /// use in turn.
+  bool hasRoomForStates(const RowTiling &tiling) const {
+    bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
+    int64_t arrays = stateCount() + (hasPairs ? stateCount() : 1);
+    SmallVector<int64_t> states = stateBytes();
+    int64_t bytes = *llvm::max_element(states);
+    return arrays * tiling.rows() * tiling.columns() * bytes <= kStateBytes;
   }
   /// A list for each warp is all that is kept of a row that is walked once.
   bool isSelected() const {
@@ -391,7 +403,7 @@ RowTiling Chooser::run() {
             runRows(form, access, alongRow(1, /*streams=*/false), target))
       return *run;
   if (!isOdd || threads || !rows)
-    return choose(leaned(vector, -leaning.vector), across);
+    return choose(leaned(vector, leaning.vector), across);
   int64_t all = std::exchange(columns, columns / widest() * widest());
   isShifted = true;
   RowTiling result = choose(widest(), across);
@@ -418,14 +430,19 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
   if (isStarved(whole) && canSplit(form, rescale)) {
     RowTiling split = make(true);
     if (across && 2 * vector < widest())
-      if (auto skewed = skewRows(form, access, acrossRows(widest(), true)))
+      if (auto skewed = skewRows(form, access, acrossRows(widest(), true));
+          skewed && hasRoomForStates(*skewed))
         split = *skewed;
     if (!storesAcross(split))
       addUnroll(split);
     addSplits(split);
     while (across && split.threads() < kMaxThreads &&
            split.splits * split.rows() * stateCount() > kPartValues) {
-      split.columnWarps *= 2;
+      RowTiling larger = split;
+      larger.columnWarps *= 2;
+      if (split.skew && !hasRoomForStates(larger))
+        break;
+      split = larger;
       addSplits(split);
     }
     addStages(split);

@@ -77,6 +77,12 @@ TEST(RowSkew, MeanAndVariance) {
       {.tolerance = {1e-4, 1e-4}, .kernels = 1});
 }
 
+// Large blocks, which leave less to combine, as far as their states fit.
+TEST(RowSkew, LargeBlocks) {
+  checkGraph(reduction(9216, 301, "bf16", "sum"),
+             {.tolerance = {1e-4, 1e-2}, .kernels = 1});
+}
+
 // What is one value a row is not at the places of threads.
 TEST(RowSkew, ValuesOfRowsAreNotSkewed) {
   std::string graph =

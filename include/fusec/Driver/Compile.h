@@ -54,8 +54,8 @@ struct ScheduleDecision {
   /// What the kernel reads and writes: the first buffers among its launch's
   /// arguments, in order.
   std::vector<runtime::TensorSpec> inputs, outputs;
-  /// What the vendor's library could compute instead, if the region is a product
-  /// with an epilogue of its own, and how it does.
+  /// What the vendor's library could compute instead, if the region is a
+  /// product with an epilogue of its own, and how it does.
   std::optional<runtime::MatrixProduct> product = std::nullopt;
   std::optional<runtime::VendorAlgorithm> vendor = std::nullopt;
 };

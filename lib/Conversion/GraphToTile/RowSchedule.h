@@ -143,16 +143,13 @@ protected:
   accumulateCentred(graph::ElementBuilder &eb, const Unit &unit,
                     mlir::ValueRange state,
                     llvm::ArrayRef<llvm::SmallVector<mlir::Value>> more);
-  static llvm::SmallVector<mlir::Value> combinePair(graph::ElementBuilder &eb,
-                                                    const Unit &unit,
-                                                    mlir::ValueRange lhs,
-                                                    mlir::ValueRange rhs,
-                                                    bool isShort = false);
+  static llvm::SmallVector<mlir::Value>
+  combinePair(graph::ElementBuilder &eb, const Unit &unit, mlir::ValueRange lhs,
+              mlir::ValueRange rhs, bool isShort = false);
   /// `isShort`: so few states that errors of what sums are rescaled by do not
   /// add up.
-  llvm::SmallVector<mlir::Value> reduceStates(const Unit &unit,
-                                              mlir::ValueRange states,
-                                              bool isShort = false);
+  llvm::SmallVector<mlir::Value>
+  reduceStates(const Unit &unit, mlir::ValueRange states, bool isShort = false);
   void finishUnit(const Unit &unit, mlir::ValueRange state);
   void finishAll(llvm::ArrayRef<Unit> units, mlir::ValueRange states);
   llvm::SmallVector<Columns> allColumns();

@@ -249,8 +249,7 @@ LogicalResult HoleWriter::writeStream(char side, Block &hole,
     os << "    return groups;\n  }\n";
   } else {
     os << "\n    template <class Ring> FUSEC_METHOD void take(Ring ring, i32 "
-          "at) "
-          "{";
+          "at) {";
     for (auto [i, array] : llvm::enumerate(staged))
       os << " " << stream.member(array) << ".take(ring, at + " << 128 * i
          << ");";

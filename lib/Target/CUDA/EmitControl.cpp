@@ -390,12 +390,14 @@ LogicalResult Emitter::emitMemory(Operation *op) {
         return success();
       })
       .Case<simt::CollectOp>([&](simt::CollectOp collect) {
+        usesSelect = true;
         line() << "collect_list<" << collect.getLow() << ", "
                << collect.getHigh() << ">(" << use(collect.getDealt()) << ", "
                << use(collect.getList()) << ");\n";
         return success();
       })
       .Case<simt::SelectOp>([&](simt::SelectOp select) {
+        usesSelect = true;
         line() << "select_greatest<" << select.getCount() << ", "
                << select.getLow() << ", " << select.getHigh() << ">("
                << use(select.getElements()) << ", " << use(select.getDealt())

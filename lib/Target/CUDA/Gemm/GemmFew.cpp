@@ -97,8 +97,8 @@ std::vector<GemmRanked> rankStreams(GemmConfig config, int64_t m, int64_t n,
       double ofA = double(std::min(m, config.tileM) * k) * 2 *
                    double(config.tiles(m, n, batch));
       double time = rowTiles * ofB / kMemory * idle + ofA / kShared + kFixed +
-                    kWarp * double(warps) + kRound * (rounds - 1) +
-                    kConverted + (cluster > 1 ? kMeeting : 0);
+                    kWarp * double(warps) + kRound * (rounds - 1) + kConverted +
+                    (cluster > 1 ? kMeeting : 0);
       ranked.push_back({config, time});
     }
   return inOrder(std::move(ranked));

@@ -1,5 +1,4 @@
-//===- gemm_direct.cuh - few rows, weights straight to registers -*- CUDA
-//-*-===//
+//===- gemm_direct.cuh - few rows, weights to registers --------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For rows so few that all of A fits in shared memory. B is read by each lane

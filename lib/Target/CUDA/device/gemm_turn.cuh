@@ -1,5 +1,4 @@
-//===- gemm_turn.cuh - results that turn in shared memory -------*- CUDA
-//-*-===//
+//===- gemm_turn.cuh - results turn in shared memory -----------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Of each 8 columns a lane has 2 neighbours of a row, as accumulators lie. An

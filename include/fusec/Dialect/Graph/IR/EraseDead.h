@@ -11,9 +11,9 @@ namespace fusec::graph {
 
 /// Erases `op` if nobody reads its results, and then, over and over, what only
 /// erased ops read. Ops for which `keep` holds stay. `op` may be null.
-void eraseDead(mlir::Operation *op,
-               llvm::function_ref<bool(mlir::Operation *)> keep =
-                   [](mlir::Operation *) { return false; });
+void eraseDead(
+    mlir::Operation *op, llvm::function_ref<bool(mlir::Operation *)> keep =
+                             [](mlir::Operation *) { return false; });
 
 } // namespace fusec::graph
 

@@ -113,7 +113,7 @@ TEST(RowRun, GoesThroughSharedMemory) {
 }
 
 // Each buffer has room for whole rounds of copies. Those of 16 rows here are
-// more than a block has, so each row goes by itself.
+// more than a block has.
 TEST(RowRun, ManyBuffers) {
   std::string type = typeOf(33, 138, "f32"), narrow = typeOf(33, 138, "bf16");
   std::string graph = "func.func @f(%a: " + type + ", %b: " + type +
@@ -124,5 +124,7 @@ TEST(RowRun, ManyBuffers) {
                       "\n%y = graph.softmax %s [1] : " + type +
                       "\n%z = graph.cast %y : " + type + " -> " + narrow +
                       "\nreturn %z : " + narrow + "\n}";
+  EXPECT_NE(textOf(graph, *options("bf16").target).find("cp_async16(s3"),
+            std::string::npos);
   checkGraph(graph, options("bf16"));
 }

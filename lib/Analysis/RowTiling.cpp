@@ -139,11 +139,10 @@ private:
     return result;
   }
   /// Whether the states of a skewed block fit: each has an array in which it is
-  /// put in order, and one in which warps meet, which those that are not pairs
-  /// use in turn.
+  /// put in order, and one at most in which warps meet; the last block combines
+  /// parts in two more.
   bool hasRoomForStates(const RowTiling &tiling) const {
-    bool hasPairs = !rescaledSums(form).empty() || !centredSums(form).empty();
-    int64_t arrays = stateCount() + (hasPairs ? stateCount() : 1);
+    int64_t arrays = 2 * stateCount() + 2;
     SmallVector<int64_t> states = stateBytes();
     int64_t bytes = *llvm::max_element(states);
     return arrays * tiling.rows() * tiling.columns() * bytes <= kStateBytes;

@@ -66,7 +66,8 @@ static constexpr int64_t kStreamStates = 16;
 static constexpr int64_t kSecondReadBytes = 36 << 20;
 // What the memory moves fastest.
 static constexpr int64_t kLineBytes = 128;
-// Static shared memory of a block for states, of 48 KB.
+// Static shared memory of a block, and what states may take of it.
+static constexpr int64_t kSharedBytes = 48 * 1024;
 static constexpr int64_t kStateBytes = 47 * 1024;
 // Runs of a row in memory that are short, and how many bytes have to be in such
 // runs for a barrier of the grid to cost less than reading them.
@@ -137,6 +138,12 @@ private:
                              ? llvm::divideCeil(type.getIntOrFloatBitWidth(), 8)
                              : sizeof(int64_t));
     return result;
+  }
+  /// Bytes of the states of the widest type, whose arrays none other reuses.
+  int64_t widestStates() const {
+    SmallVector<int64_t> states = stateBytes();
+    int64_t widest = *llvm::max_element(states);
+    return widest * llvm::count(states, widest);
   }
   /// Whether the states of a skewed block fit: each has an array in which it is
   /// put in order, and one at most in which warps meet; the last block combines
@@ -268,6 +275,11 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
           ? threads / 32
           : std::min<int64_t>(leaned(8, leaning.threads),
                               llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
+  // Sorted lists of a block's warps meet, each place in an array of its own.
+  while (isSelected() && !threads && result.columnWarps > 1 &&
+         32 * result.columnWarps * result.vector * widestStates() >
+             kSharedBytes)
+    result.columnWarps /= 2;
   int64_t most = streams ? result.vector : kMaxElements;
   result.repeats =
       std::min(llvm::divideCeil(columns, uint64_t(result.columnWarps)),

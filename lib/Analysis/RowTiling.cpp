@@ -139,12 +139,6 @@ private:
                              : sizeof(int64_t));
     return result;
   }
-  /// Bytes of the states of the widest type, whose arrays none other reuses.
-  int64_t widestStates() const {
-    SmallVector<int64_t> states = stateBytes();
-    int64_t widest = *llvm::max_element(states);
-    return widest * llvm::count(states, widest);
-  }
   /// Whether the states of a skewed block fit: each has an array in which it is
   /// put in order, and one at most in which warps meet; the last block combines
   /// parts in two more.
@@ -275,10 +269,13 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
           ? threads / 32
           : std::min<int64_t>(leaned(8, leaning.threads),
                               llvm::PowerOf2Ceil(llvm::divideCeil(columns, 4)));
-  // Sorted lists of a block's warps meet, each place in an array of its own.
-  while (isSelected() && !threads && result.columnWarps > 1 &&
-         32 * result.columnWarps * result.vector * widestStates() >
-             kSharedBytes)
+  // States of a block's warps meet in arrays, each place of a sorted list in
+  // one of its own.
+  int64_t bytesOfStates = 0;
+  for (int64_t bytes : stateBytes())
+    bytesOfStates += bytes;
+  while (!threads && result.columnWarps > 1 &&
+         32 * result.columnWarps * result.vector * bytesOfStates > kSharedBytes)
     result.columnWarps /= 2;
   int64_t most = streams ? result.vector : kMaxElements;
   result.repeats =

@@ -31,13 +31,19 @@ using namespace fusec;
 using namespace fusec::graph_to_tile;
 using tile::Digit;
 
-void MarchSchedule::storeOutputs(int64_t row) {
+std::pair<SmallVector<Value>, Value> MarchSchedule::pointOf(int64_t row) {
   graph::ElementBuilder eb = elements();
   SmallVector<Value> point(spine);
   point[march.row] = eb.addIndex(baseRow, row);
   point[march.column] = columns;
   Value isRow = eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt,
                                        point[march.row], stripEnd);
+  return {point, isRow};
+}
+
+void MarchSchedule::storeOutputs(int64_t row) {
+  graph::ElementBuilder eb = elements();
+  auto [point, isRow] = pointOf(row);
   if (!march.isApart)
     isRow = eb.logicalAnd(isRow,
                           eb.make<arith::CmpIOp>(arith::CmpIPredicate::sge,
@@ -94,11 +100,7 @@ Value MarchSchedule::handedRow(int64_t row) {
 /// Row `row` of what is handed on -> shared memory.
 void MarchSchedule::handOn(int64_t row) {
   graph::ElementBuilder eb = elements();
-  SmallVector<Value> point(spine);
-  point[march.row] = eb.addIndex(baseRow, row);
-  point[march.column] = columns;
-  Value isRow = eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt,
-                                       point[march.row], stripEnd);
+  auto [point, isRow] = pointOf(row);
   Value at = eb.addIndex(
       splat(kb.mulIndex(handedRow(row), march.usefulColumns())), place);
   at = eb.addIndex(eb.mulIndex(at, march.handedPitch), spine[*march.lane]);

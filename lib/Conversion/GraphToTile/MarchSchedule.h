@@ -89,6 +89,8 @@ private:
   llvm::SmallVector<Carried *> keptValues(llvm::ArrayRef<mlir::Value> next);
   void makeRow(Ring &ring, int64_t row);
   mlir::Value loadedRow(Ring &ring, int64_t row);
+  /// The spine of row `row` of an iteration, and whether the strip has it.
+  std::pair<llvm::SmallVector<mlir::Value>, mlir::Value> pointOf(int64_t row);
   void storeOutputs(int64_t row);
   llvm::SmallVector<mlir::Value> findStrip(llvm::ArrayRef<int64_t> counts,
                                            mlir::Value &exists);

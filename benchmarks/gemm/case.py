@@ -45,12 +45,12 @@ class Product(Problem):
     entry, prepare(torch, *inputs), where a library wants its operands in an
     order of its own: it gives what the function takes, once. `text`: the
     graph as MLIR text where the builder cannot say it; then `graph` is None.
-    `library`: what cuBLASLt computes of it, from the first two inputs."""
+    `matmul`: what cuBLASLt computes of it, from the first two inputs."""
     flops: float = 0
     natives: List[Tuple] = field(default_factory=list)
     text: str = ""
     plain: Optional[Plain] = None
-    library: Optional[Matmul] = None
+    matmul: Optional[Matmul] = None
 
 
 @dataclass

@@ -98,7 +98,7 @@ def _compiled(problem, sets, name):
 
 def _cublaslt(problem, sets):
     from .cublaslt import CublasLt
-    return CublasLt(problem.library, sets)
+    return CublasLt(problem.matmul, sets)
 
 
 def peers(name, problem, sets):
@@ -109,6 +109,6 @@ def peers(name, problem, sets):
                 for native in problem.natives]
     if name == "cublaslt":
         return ([(name, partial(_cublaslt, problem, sets))]
-                if problem.library else [])
+                if problem.matmul else [])
     return ([(name, partial(_compiled, problem, sets, name))]
             if problem.natives else [])

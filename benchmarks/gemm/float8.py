@@ -50,7 +50,7 @@ def plain(m, n, k, a="f8e4m3", b="f8e4m3", fast=False, turned=True,
                    flops=2 * m * n * k,
                    natives=_PEERS if turned and result == "bf16" else [],
                    text=text,
-                   library=Matmul(m, n, k, a, b, result, "b" if turned else "",
+                   matmul=Matmul(m, n, k, a, b, result, "b" if turned else "",
                                   fast=fast))
 
 
@@ -95,7 +95,7 @@ def quantised(m, n, k, fast=False):
                    flops=2 * m * n * k,
                    natives=[(f"{label}, alone", f) for label, f in _PEERS],
                    text=text,
-                   library=Matmul(m, n, k, "f8e4m3", "f8e4m3", "bf16", "b",
+                   matmul=Matmul(m, n, k, "f8e4m3", "f8e4m3", "bf16", "b",
                                   fast=fast))
 
 

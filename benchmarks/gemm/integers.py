@@ -32,7 +32,7 @@ def quantised(m, n, k):
                     In("sy", "bf16", (), "near", 0.05)], graph, formula,
                    m * k + n * k + m * n, [Sample([0], {0: 0})], {0: "step"},
                    flops=2 * m * n * k, natives=[("int_mm, alone", native)],
-                   library=Matmul(m, n, k, "i8", "i8", "i32", "b"))
+                   matmul=Matmul(m, n, k, "i8", "i8", "i32", "b"))
 
 
 add("i8-gelu-8192", quantised, dict(m=8192, n=8192, k=8192),

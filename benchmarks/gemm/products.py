@@ -44,7 +44,7 @@ def product(m, n, k, dtype="bf16", turned="", batch=()):
         count * (size(dtype, m, k) + size(dtype, k, n) + size(dtype, m, n)),
         [Sample([0], axis)], {0: "loose"},
         flops=2 * count * m * n * k, natives=[("matmul", native)],
-        library=Matmul(m, n, k, dtype, dtype, dtype, turned, count))
+        matmul=Matmul(m, n, k, dtype, dtype, dtype, turned, count))
 
 
 def text_product(m, n, k, dtype, result, tf32=False):
@@ -79,7 +79,7 @@ def text_product(m, n, k, dtype, result, tf32=False):
         size(dtype, m, k) + size(dtype, k, n) + size(result, m, n),
         [Sample([0], {0: 0})], {0: check}, flops=2 * m * n * k,
         natives=[("matmul", native)], text=text,
-        library=Matmul(m, n, k, dtype, dtype, result, "b", tf32=tf32))
+        matmul=Matmul(m, n, k, dtype, dtype, result, "b", tf32=tf32))
 
 
 _SMALL = dict(m=67, n=136, k=96)

@@ -47,7 +47,7 @@ static std::vector<std::string> candidates(const NvrtcSearch &search) {
 static Error findFunctions(Nvrtc::Impl &impl) {
   const char *missing = nullptr;
   auto need = [&](auto &function, const char *name) {
-    if (!impl.library.find(function, {name}) && !missing)
+    if (!impl.shared.find(function, {name}) && !missing)
       missing = name;
   };
   need(impl.getErrorString, "nvrtcGetErrorString");
@@ -103,7 +103,7 @@ static Error openOne(Nvrtc::Impl &impl, const std::string &name,
   Expected<SharedLibrary> library = SharedLibrary::open(name);
   if (!library)
     return library.takeError();
-  impl.library = *library;
+  impl.shared = *library;
   impl.path = name;
   if (Error error = findFunctions(impl))
     return error;

@@ -16,7 +16,7 @@ using NvrtcResult = int; // 0 is success
 using NvrtcProgram = void *;
 
 struct Nvrtc::Impl {
-  SharedLibrary library;
+  SharedLibrary shared;
   std::string path;
   int major = 0, minor = 0;
   /// Size and time of the library's file, empty if they cannot be found.

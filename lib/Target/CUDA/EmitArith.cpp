@@ -148,8 +148,10 @@ static Value comparedIndex(arith::CmpIOp cmp, unsigned i) {
   return cast && cast.getIn().getType().isIndex() ? cast.getIn() : Value();
 }
 
-/// `number` == `index`, both i32: what is the same for all registers of the
-/// loop around `cmp` is taken from the number, so that a literal is left.
+/// `number` == `index`, both i32, where `index` is a sum: terms that all
+/// iterations of the loop around `cmp` share go to the other side, where they
+/// are subtracted once, and each iteration compares with its own terms, a
+/// literal after unrolling. Exact: both sides are taken modulo 2^32.
 static std::string equalsIndex(arith::CmpIOp cmp, std::string number,
                                Value index,
                                llvm::function_ref<std::string(Value)> use) {

@@ -14,7 +14,9 @@ namespace {
 /// A machine that few rows fill.
 DifferentialOptions options(StringRef element, bool special = false) {
   DifferentialOptions result;
-  // One rounding to bf16 of what is at most a few, or f32 sums.
+  // Results of norms and softmax are at most a few. Up to five roundings of
+  // them (2^-11 for f16, 2^-8 for bf16: inputs, their sum, the result), or 300
+  // of f32.
   result.tolerance = element == "f32"   ? Tolerance{2e-5, 2e-6}
                      : element == "f16" ? Tolerance{2.5e-3, 1e-7}
                                         : Tolerance{1e-2, 2e-2};

@@ -50,6 +50,7 @@ std::string softmax(const std::string &sizes, int axis) {
 } // namespace
 
 TEST(ScheduleOffer, Rows) {
+  // An exponential, a sum and a quotient in f32: 150 roundings of 2^-24.
   Tolerance close{1e-5, 1e-6};
   // Rows that share a warp, have one, and share a block; odd ones with their
   // ends apart; rows across memory; one that many blocks share.

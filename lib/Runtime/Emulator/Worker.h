@@ -64,7 +64,7 @@ public:
   /// Runs blocks of the launch until none is left or the launch stopped.
   llvm::Error run(LaunchState &state);
 
-  // The prelude's functions; see prelude_cuda.cuh.
+  // The prelude's functions; see prelude_language.cuh.
   const FusecEmuIds *ids() const { return &thread().ids; }
   void load(void *dst, u64 base, i64 offset, uint32_t bytes, int32_t line);
   void store(u64 base, i64 offset, const void *src, uint32_t bytes,

@@ -1,12 +1,13 @@
 //===- prelude_emulator.h - the prelude of the CPU emulator -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same names as prelude_cuda.cuh (see there for what each one means), for
-// a host C++17 compiler and without any header. What needs a check, another
-// thread or a rounding mode is a call through a table that the runtime binds
-// after loading (FusecEmuApi), so that this text stays cheap to compile and the
-// loaded object needs no symbol of the process. Line numbers come from
-// __builtin_LINE() as a default argument.
+// The same names as the prelude for CUDA (prelude_language.cuh says what they
+// have in common, the files behind it what each one means), for a host C++17
+// compiler and without any header. What needs a check, another thread or a
+// rounding mode is a call through a table that the runtime binds after loading
+// (FusecEmuApi), so that this text stays cheap to compile and the loaded object
+// needs no symbol of the process. Line numbers come from __builtin_LINE() as a
+// default argument.
 //
 // FUSEC_EMU_CHECKS=0 turns loads and stores into plain ones.
 //===----------------------------------------------------------------------===//
@@ -383,7 +384,7 @@ struct PowerOfTwo {
   static_assert(V > 0 && (V & (V - 1)) == 0, "V is a power of two");
 };
 
-/// Elements of one access: see FUSEC_ALIGNMENT in prelude_cuda.cuh.
+/// Elements of one access: see FUSEC_ALIGNMENT in prelude_language.cuh.
 template <i32 V, class T>
 struct Piece {
   static constexpr i32 fitting = FUSEC_ALIGNMENT / (i32)sizeof(T);

@@ -3,7 +3,7 @@
 //
 // The second half of the private prelude, for sm_90a only: transaction
 // barriers, clusters, the copy engine (TMA), warpgroup products. Put between
-// prelude_cuda.cuh and kernels that set Kernel::usesSm90; the emulator has the
+// the first half and kernels that set Kernel::usesSm90; the emulator has the
 // same names in prelude_emulator_sm90.h.
 //
 // Conventions

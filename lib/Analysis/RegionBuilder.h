@@ -6,8 +6,8 @@
 //   2. place outputs and stages on the spine (RegionPlacement.cpp);
 //   3. collect the reads of every op from there and check that stages are read
 //      where they are made (RegionReads.cpp; RegionStatistics.cpp for those of
-//      a contraction's result), or, for a stencil, collect boxes
-//      and check the halo (RegionStencil.cpp).
+//      a contraction's result, RegionPair.cpp for a second one beside it), or,
+//      for a stencil, collect boxes and check the halo (RegionStencil.cpp).
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_ANALYSIS_REGIONBUILDER_H
 #define FUSEC_LIB_ANALYSIS_REGIONBUILDER_H
@@ -56,6 +56,7 @@ private:
   llvm::SmallVector<int64_t> spine;
   unsigned numParallel = 0;
   const OpFacts *lead = nullptr;
+  const OpFacts *second = nullptr; // the other product of a pair
 
   // Placement.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Use, 2>> uses;
@@ -106,6 +107,8 @@ private:
   /// Statistics and outputs with the dims of operand `columns` as columns;
   /// false if that is not possible.
   bool placeStatistics(unsigned columns);
+  /// Whether the second product may stand beside the first (RegionPair.cpp).
+  bool checkPair();
   bool collectBoxes();
   bool checkMarch();
   template <typename Solver>

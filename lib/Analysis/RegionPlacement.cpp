@@ -141,8 +141,10 @@ void RegionBuilder::seed() {
   if (form.kind == KernelKind::Row)
     placeOp(lead, identity(spine.size()));
   else if (form.kind == KernelKind::Contraction)
-    for (Value value : lead->op->getResults())
-      placeValue(value, identity(numParallel));
+    for (const OpFacts *product : {lead, second}) {
+      if (product)
+        placeValue(product->op->getResult(0), identity(numParallel));
+    }
   else
     placeValue(outputs.front(), identity(numParallel));
 }
@@ -273,8 +275,13 @@ bool RegionBuilder::checkStages() {
       return refuse(differ);
   }
   if (form.kind == KernelKind::Contraction)
-    form.stages.push_back(
-        {lead->op, identity(spine.size()), identity(numParallel), 0, {}});
+    for (const OpFacts *product : {lead, second})
+      if (product)
+        form.stages.push_back({product->op,
+                               identity(spine.size()),
+                               identity(numParallel),
+                               0,
+                               {}});
   return true;
 }
 

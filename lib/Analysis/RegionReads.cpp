@@ -132,6 +132,8 @@ bool RegionBuilder::collectReads() {
       return false;
   }
   assignLevels();
+  if (second && !checkPair())
+    return false;
   if (!form.statistics.empty())
     return checkStatistics();
   return form.columns.empty() || checkColumns();

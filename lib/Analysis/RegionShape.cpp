@@ -83,9 +83,9 @@ bool RegionBuilder::classify() {
       window = window ? window : fact;
       break;
     case OpClass::Hero:
-      if (hero)
+      if (hero && (second || !limits.pairs || !mayPair(*hero, *fact)))
         return refuse({RefusalReason::SecondContraction, op});
-      hero = fact;
+      (hero ? second : hero) = fact;
       break;
     case OpClass::Search:
       if (form.ops.size() > 1)

@@ -206,7 +206,7 @@ driver::vendorProduct(graph::FusionOp fusion,
                       const analysis::RegionForm &form) {
   auto hero = dyn_cast_or_null<graph::ContractOp>(form.hero());
   if (!hero || form.outputs.size() != 1 || !form.statistics.empty() ||
-      llvm::any_of(form.spine(), ShapedType::isDynamic))
+      form.second() || llvm::any_of(form.spine(), ShapedType::isDynamic))
     return std::nullopt;
   analysis::FactTable facts;
   const analysis::OpFacts *fact = facts.get(hero);

@@ -29,6 +29,7 @@ GroupChooser::GroupChooser(PlanGraph &plan, analysis::FactTable &facts,
                            const FormGroupsOptions &options)
     : plan(plan), facts(facts), options(options), model(options.target) {
   limits.statistics = false;
+  limits.pairs = options.target.computeCapability == 90;
   groups.resize(plan.nodes.size());
   for (unsigned node = 0; node < plan.nodes.size(); ++node)
     initGroup(node);
@@ -44,7 +45,7 @@ void GroupChooser::initGroup(unsigned id) {
   group.isPlain = node.facts->isPlain;
   group.shape = node.facts->space.parallel;
   group.hasSearch = node.facts->opClass == OpClass::Search;
-  group.hasHero = node.facts->opClass == OpClass::Hero;
+  group.hero = node.facts->opClass == OpClass::Hero ? node.facts : nullptr;
   group.hasReduction = node.facts->opClass == OpClass::Reduction;
   group.hasWindow = node.facts->opClass == OpClass::Window;
   group.row = group.hasReduction ? node.facts : nullptr;
@@ -133,7 +134,7 @@ void GroupChooser::pushStatistics() {
     for (unsigned user : node.users) {
       const Group &producer = groups[plan.groups.find(id)];
       const Group &reader = groups[plan.groups.find(user)];
-      if (producer.hasHero && reader.hasReduction && !reader.hasHero)
+      if (producer.hero && reader.hasReduction && !reader.hero)
         push({edgeSaving(id, user), 0, static_cast<unsigned>(id), user, 0});
     }
 }
@@ -190,6 +191,15 @@ const Refusal *GroupChooser::refusalOf(unsigned a, unsigned b) {
   a = plan.groups.find(a), b = plan.groups.find(b);
   auto it = lastRefusal.find(std::minmax(a, b));
   return it == lastRefusal.end() ? nullptr : &std::get<2>(refusals[it->second]);
+}
+
+/// Whether a product has a tile for each multiprocessor: the forms that divide
+/// the sums of fewer have no pairs.
+static bool fillsMachine(const analysis::OpFacts &product,
+                         const TargetInfo &target) {
+  constexpr double kTile = 128 * 128;
+  return analysis::pointCount(product.space.parallel) >=
+         kTile * double(target.multiprocessors);
 }
 
 /// Refusals that growing groups never lift.
@@ -276,12 +286,15 @@ std::optional<Refusal> GroupChooser::quickCheck(unsigned a, unsigned b) {
     return plan.nodes[id].op;
   };
   auto opaque = [](const Group &g) { return g.isOpaque || g.hasSearch; };
-  auto hero = [](const Group &g) { return g.hasHero; };
+  auto hero = [](const Group &g) { return g.hero != nullptr; };
   auto reduction = [](const Group &g) { return g.hasReduction; };
   auto window = [](const Group &g) { return g.hasWindow; };
   if (opaque(x) || opaque(y))
     return Refusal{RefusalReason::OpaqueOp, culprit(opaque)};
-  if (hero(x) && hero(y))
+  if (hero(x) && hero(y) &&
+      (!limits.pairs || x.isPair || y.isPair ||
+       !analysis::mayPair(*x.hero, *y.hero) ||
+       !fillsMachine(*x.hero, options.target)))
     return Refusal{RefusalReason::SecondContraction, culprit(hero)};
   if (!limits.statistics &&
       ((hero(x) && reduction(y)) || (reduction(x) && hero(y))))
@@ -415,7 +428,8 @@ void GroupChooser::mergeGroups(unsigned a, unsigned b) {
   into.numOps += from.numOps;
   into.numBuffers += from.numBuffers;
   into.isPlain = into.isPlain && from.isPlain && into.shape == from.shape;
-  into.hasHero |= from.hasHero;
+  into.isPair |= from.isPair || (into.hero && from.hero);
+  into.hero = into.hero ? into.hero : from.hero;
   into.hasReduction |= from.hasReduction;
   into.hasWindow |= from.hasWindow;
   into.row = into.row ? into.row : from.row;

@@ -74,8 +74,11 @@ private:
     /// All ops plain with the loops `shape`.
     bool isPlain = false;
     llvm::ArrayRef<int64_t> shape;
-    bool isOpaque = false, hasSearch = false, hasHero = false,
-         hasReduction = false, hasWindow = false;
+    bool isOpaque = false, hasSearch = false, hasReduction = false,
+         hasWindow = false;
+    /// The first contraction of the group, and whether it has two.
+    const analysis::OpFacts *hero = nullptr;
+    bool isPair = false;
     /// The first reduction of the group.
     const analysis::OpFacts *row = nullptr;
     std::optional<double> time;

@@ -250,6 +250,16 @@ def product(m, n, k, type_, batch=0, lhs=False, rhs=False, before=False, after=F
     return g.out(c)
 
 
+def gated(m, n, k, type_, rhs=False):
+    """Two products of one operand; the first one's GELU times the second."""
+    g = Graph()
+    full = tensor(m, n, type_)
+    x = g.argument(tensor(m, k, type_))
+    a, b = (g.op("contract", x, g.argument(tensor(*((n, k) if rhs else (k, n)), type_)), to=full,
+                 attrs=f"batch [] x [] contract [1] x [{int(rhs)}]") for _ in range(2))
+    return g.out(g.op("mul", g.op("gelu tanh", a), b))
+
+
 def product_statistics(m, n, k, type_, batch=0, rhs=False):
     """A product and a residual; squares of its rows, sums and maxima of its columns."""
     g = Graph()
@@ -456,6 +466,9 @@ def families():
                                  product(520, 520, 264, "f32", tf32=True))
     all_["wgmma-padded"] = ("contraction, GemmWgmmaConfig", product(1021, 1033, 1027, "bf16"))
     all_["wgmma-apart"] = ("contraction, GemmApartConfig", product(8456, 320, 264, "bf16", after=True))
+    # More tiles than blocks, the last ones ragged; one box for both, and order of accumulators.
+    all_["wgmma-pair"] = ("contraction, GemmPairConfig", gated(2312, 1160, 264, "bf16"))
+    all_["wgmma-pair-k"] = ("contraction, GemmPairConfig", gated(2312, 1184, 264, "f16", rhs=True))
     all_["few-copied"] = ("contraction, GemmFewConfig<GemmKind::F16, 8",
                           product(5, 4100, 1000, "f16", rhs=True))
     all_["few-cluster"] = ("contraction, gemm_few", product(13, 520, 4104, "bf16", rhs=True, after=True))

@@ -70,6 +70,11 @@ bool mayFollowWindows(const OpFacts &reduction);
 /// reduce, and the converse: rows and columns of one spine, by their sizes.
 bool mayCross(const OpFacts &a, const OpFacts &b);
 
+/// Whether two contractions may be a pair, whose tiles have columns of both:
+/// one operand in common, all else alike, 16-bit floats in rows of whole 16
+/// bytes, and no batches.
+bool mayPair(const OpFacts &a, const OpFacts &b);
+
 /// True for a convolution-like window whose reduction is short enough to run
 /// on the plain cores from a staged tile, and for every pooling window.
 bool isStencilWindow(const graph::IterationSpace &space, unsigned numOperands);

@@ -43,7 +43,8 @@
 //              dims through the hero's operands, epilogue ops at parallel dims.
 //              Reductions of what the epilogue makes over the loops of one
 //              operand are `statistics`, of rows or of columns, read by nothing
-//              but ops of one value a row or column.
+//              but ops of one value a row or column. A second product of the
+//              same operand may stand beside the hero (a pair).
 // Naive        one op that is a kernel of its own, any role.
 // Multi        independent regions side by side in one launch (`parts`).
 // Chain        regions one after the other in one launch of one cluster.
@@ -144,7 +145,8 @@ struct RegionForm {
   /// The ops in an order where producers come first; constants included.
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<RegionOutput> outputs;
-  /// Reductions (Row), windows (Stencil) or the hero (Contraction) in order.
+  /// Reductions (Row), windows (Stencil) or the hero (Contraction), with a
+  /// second product beside it, in order.
   llvm::SmallVector<RegionStage> stages;
   /// Row only: reductions over the parallel axes. Parallel loops are reduced
   /// spine dims, and the converse.
@@ -175,6 +177,13 @@ struct RegionForm {
   /// The contraction of a Contraction region.
   mlir::Operation *hero() const {
     return kind == KernelKind::Contraction ? stages.front().op : nullptr;
+  }
+  /// The other product of a pair (`mayPair`): of the same operand, with the
+  /// same loops, and for the same one output. Null if there is none.
+  mlir::Operation *second() const {
+    return kind == KernelKind::Contraction && stages.size() > 1
+               ? stages.back().op
+               : nullptr;
   }
 };
 
@@ -207,6 +216,9 @@ struct RegionLimits {
   unsigned maxReads = 32;
   /// Whether a contraction may have `statistics`.
   bool statistics = true;
+  /// Whether two contractions may be a pair: tiles of sm_90's loop can have
+  /// columns of both.
+  bool pairs = true;
 };
 
 /// The shape of the kernel that computes `outputs` (results of `ops`) from

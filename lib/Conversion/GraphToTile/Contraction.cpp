@@ -289,21 +289,27 @@ struct ContractionBuilder {
   /// Set where the epilogue is.
   GemmConfig config = {};
 
+  /// Null where there is a second product and no loop makes both.
   tile::ContractOp build(GemmKind kind) {
     Type element = elementType(kind, kb.builder.getContext());
     StatisticBuffers statistics(kb.form);
     auto op = tile::ContractOp::create(
         kb.builder, kb.loc, kb.extent(1), m, n, k, Value(), Value(),
-        statistics.states(kb), statistics.counters(kb), statistics.rows.size(),
-        element, ArrayRef<int64_t>{}, /*lhsVector=*/1, /*lhsOuter=*/false,
+        /*pairBase=*/Value(), statistics.states(kb), statistics.counters(kb),
+        statistics.rows.size(), element, ArrayRef<int64_t>{}, /*lhsVector=*/1,
+        /*lhsOuter=*/false,
         /*rhsVector=*/1, /*rhsOuter=*/false, /*lhsMatrix=*/nullptr,
         /*rhsMatrix=*/nullptr, kStatisticRegions * statistics.axes());
     HoleBuilder holes(kb, shape, element, m, n);
     holes.buildOperand(op, /*isLhs=*/true, hasFewRows);
     holes.buildOperand(op, /*isLhs=*/false);
+    if (kb.form.second() && supplyOf(op) == GemmSupply::Boxes)
+      holes.buildPair(op);
     holes.buildStatistics(op);
     if (isFloat8(kind) && supplyOf(op) == GemmSupply::Computed)
       return op;
+    if (bool(kb.form.second()) != bool(op.getPairBase()))
+      return {};
     config = chooseConfig(
         kb, pattern,
         {kind, supplyOf(op), ordersOf(op, kind, holes), mustBeDirect});
@@ -363,8 +369,8 @@ struct ContractionBuilder {
     while (!open.empty()) {
       Value next = open.pop_back_val();
       Operation *op = next.getDefiningOp();
-      bool isKnown =
-          op == kb.form.hero() || (op && op->hasTrait<OpTrait::ConstantLike>());
+      bool isKnown = op && (op == kb.form.hero() || op == kb.form.second() ||
+                            op->hasTrait<OpTrait::ConstantLike>());
       if (isKnown || !seen.insert(next.getAsOpaquePointer()).second)
         continue;
       if (op && kb.form.placements.contains(op))
@@ -428,6 +434,9 @@ buildKernel(KernelBuilder &kb, GemmKind kind, std::optional<GemmKind> narrow,
   ContractionBuilder contraction{
       kb, shape, pattern, m, n, k, isForFewRows(kind, pattern), mustBeDirect};
   tile::ContractOp op = contraction.build(narrow.value_or(kind));
+  if (!op)
+    return kb.fusion.emitOpError("multiplies by two matrices that the copy "
+                                 "engine does not bring");
   if (narrow && supplyOf(op) == GemmSupply::Computed) {
     op.erase();
     op = contraction.build(kind);
@@ -458,6 +467,8 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
     if (!kb.form.statistics.empty())
       return kb.fusion.emitOpError("reduces rows or columns of a product that "
                                    "the skeleton does not make");
+    if (kb.form.second())
+      return kb.fusion.emitOpError("has two products that no loop makes");
     return schedulePointwise(kb);
   };
   if (!pattern)
@@ -465,7 +476,7 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
   std::optional<GemmKind> kind = floatKind(kb.form.hero());
   if (!kind)
     kind = integerKind(kb.form.hero(), pattern->extent(pattern->k));
-  if (!kind)
+  if (!kind || !hasConfig(kb, *pattern, *kind))
     return withoutSkeleton();
   std::optional<GemmKind> narrowest = float8Kind(kb, kb.form.hero());
   if (pattern->lhsOperand == 1) {
@@ -510,7 +521,7 @@ graph_to_tile::scheduleContraction(KernelBuilder &kb) {
     kernel->erase();
   }
   if (isNarrow && pattern->extent(pattern->k) >= kShortSum &&
-      kb.form.statistics.empty())
+      kb.form.statistics.empty() && !kb.form.second())
     return scheduleRow(kb, analysis::accessFacts(facts, kb.pattern));
   return withoutSkeleton();
 }

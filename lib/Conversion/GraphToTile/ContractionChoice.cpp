@@ -23,11 +23,22 @@ static std::vector<GemmRanked> rank(const KernelBuilder &kb,
                                     cuda::GemmKind kind,
                                     cuda::GemmSupply supply,
                                     const cuda::GemmOrders *few) {
+  if (kb.form.second())
+    return cuda::rankPairConfigs(kind, shape.extent(shape.m),
+                                 shape.extent(shape.n), shape.extent(shape.k),
+                                 shape.extent(shape.batch),
+                                 cuda::GemmDevice::of(kb.options.target));
   return cuda::rankGemmConfigs(kind, shape.extent(shape.m),
                                shape.extent(shape.n), shape.extent(shape.k),
                                shape.extent(shape.batch), supply,
                                cuda::GemmDevice::of(kb.options.target),
                                graph::hasFastAccumulation(kb.form.hero()), few);
+}
+
+bool graph_to_tile::hasConfig(const KernelBuilder &kb,
+                              const ContractionShape &shape,
+                              cuda::GemmKind kind) {
+  return !rank(kb, shape, kind, cuda::GemmSupply::Computed, nullptr).empty();
 }
 
 GemmConfig graph_to_tile::modelConfig(const KernelBuilder &kb,

@@ -19,7 +19,13 @@ struct ContractionProblem {
   bool mustBeDirect = false;
 };
 
-/// The configuration that the model ranks first, for sizes of `shape`.
+/// Whether any configuration makes the products of `kb`'s region: not so where
+/// there are two and the target has no loop for pairs.
+bool hasConfig(const KernelBuilder &kb, const ContractionShape &shape,
+               cuda::GemmKind kind);
+
+/// The configuration that the model ranks first, for sizes of `shape`; there is
+/// one.
 cuda::GemmConfig modelConfig(const KernelBuilder &kb,
                              const ContractionShape &shape, cuda::GemmKind kind,
                              cuda::GemmSupply supply,

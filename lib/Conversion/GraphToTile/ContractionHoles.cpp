@@ -353,6 +353,12 @@ void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs, bool alongK) {
            : op.setRhsMatrix(matrix->toNumbers()));
 }
 
+void HoleBuilder::buildPair(tile::ContractOp op) {
+  Value own = kb.form.second()->getOperand(1 - shape.lhsOperand);
+  assert(isa<BlockArgument>(own) && "pairs multiply what is in memory");
+  op.getPairBaseMutable().assign(kb.emitter.buffers.lookup(own));
+}
+
 //===----------------------------------------------------------------------===//
 // Epilogue
 //===----------------------------------------------------------------------===//
@@ -386,6 +392,8 @@ void HoleBuilder::buildEpilogue(tile::ContractOp op, int64_t columns) {
   if (element.isInteger())
     sumType = kb.builder.getI32Type();
   Value sum = block.addArgument(eb.type(sumType), kb.loc);
+  Value secondSum =
+      op.getPairBase() ? block.addArgument(eb.type(sumType), kb.loc) : Value();
   Value column = kb.axisTile(carrier, 0, block.getArgument(2));
   int64_t divisor =
       shape.isOpen(shape.n) ? shape.unit(shape.n) : shape.extent(shape.n);
@@ -398,7 +406,10 @@ void HoleBuilder::buildEpilogue(tile::ContractOp op, int64_t columns) {
                            {shape.m, splat(carrier, block.getArgument(1))},
                            {shape.n, column}});
   emitter.staged = [&](Value value, ValueRange) {
-    return value.getDefiningOp() == hero ? finish(eb, hero, sum) : Value();
+    Operation *maker = value.getDefiningOp();
+    if (maker && maker == kb.form.second())
+      return finish(eb, cast<graph::ReductionOpInterface>(maker), secondSum);
+    return maker == hero ? finish(eb, hero, sum) : Value();
   };
   for (auto [i, output] : llvm::enumerate(kb.form.outputs)) {
     if (output.isStatistic)

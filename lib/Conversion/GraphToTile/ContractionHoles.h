@@ -24,7 +24,9 @@ public:
   /// Builds the hole of A or B of `op` and sets its attributes and base. With
   /// `alongK` it is not built along the outer dimension.
   void buildOperand(tile::ContractOp op, bool isLhs, bool alongK = false);
-  /// `columns` of a row at once: 8 or 4.
+  /// Sets the base of the second product's B, whose matrix is that of B.
+  void buildPair(tile::ContractOp op);
+  /// `columns` of a row at once: 8, 4 or 2.
   void buildEpilogue(tile::ContractOp op, int64_t columns);
   /// The holes that deal with states of rows and columns
   /// (ContractionStatistics.cpp).

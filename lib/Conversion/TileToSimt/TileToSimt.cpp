@@ -457,7 +457,7 @@ LogicalResult KernelLowering::lowerContract(tile::ContractOp op) {
       code.builder, op.getLoc(), code.scalars.lookup(op.getBatch()),
       code.scalars.lookup(op.getM()), code.scalars.lookup(op.getN()),
       code.scalars.lookup(op.getK()), base(op.getLhsBase()),
-      base(op.getRhsBase()), states, counters, op.getRowStates(),
+      base(op.getRhsBase()), base(op.getPairBase()), states, counters, op.getRowStates(),
       op.getElementType(), op.getConfig(), op.getLhsVector(), op.getLhsOuter(),
       op.getRhsVector(), op.getRhsOuter(), op.getLhsMatrixAttr(),
       op.getRhsMatrixAttr(), op.getStatistics().size());

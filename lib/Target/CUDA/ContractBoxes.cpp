@@ -109,5 +109,10 @@ SmallVector<TensorBoxes> cuda::tensorBoxes(simt::KernelOp kernel) {
     for (bool isLhs : {true, false})
       if (std::optional<GemmMatrix> matrix = boxedMatrix(op, isLhs))
         result.push_back(boxesOf(op, isLhs, *matrix));
+  for (auto op : kernel.getBody().front().getOps<simt::ContractOp>())
+    if (Value base = op.getPairBase()) {
+      result.push_back(result.back());
+      result.back().argument = cast<BlockArgument>(base).getArgNumber();
+    }
   return result;
 }

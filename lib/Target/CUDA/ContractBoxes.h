@@ -22,8 +22,9 @@ int64_t shortRows(simt::ContractOp op);
 /// GemmBox): blocks of 32 rows that a batch has, or 0 where there is one.
 std::optional<int64_t> rowBlocks(simt::ContractOp op);
 
-/// Names of the kernel parameters that are the tensor maps of A and B.
-inline constexpr const char *kMapNames[] = {"mapA", "mapB"};
+/// Names of the kernel parameters that are the tensor maps of A, B and the B of
+/// a second product.
+inline constexpr const char *kMapNames[] = {"mapA", "mapB", "mapB2"};
 
 } // namespace fusec::cuda
 

@@ -249,6 +249,8 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
     if (contract && boxedMatrix(contract, isLhs))
       parameters +=
           std::string(", FUSEC_TENSOR_MAP(") + kMapNames[isLhs ? 0 : 1] + ")";
+  if (contract && contract.getPairBase())
+    parameters += std::string(", FUSEC_TENSOR_MAP(") + kMapNames[2] + ")";
   std::string macro = "FUSEC_KERNEL(";
   std::string rest = ", " + std::to_string(kernel.getThreads());
   if (contract) {

@@ -54,6 +54,8 @@ private:
   LogicalResult writeEpilogue(Block &hole);
   LogicalResult writePrefetch(Block &hole);
   LogicalResult writeAxes();
+  /// The argument of the call that brings B.
+  std::string mapsOfB();
   /// Writes ops of the hole that are, or are not, in the late part.
   LogicalResult writePart(Emitter &emitter, Block &hole, const HoleSplit &split,
                           bool late);
@@ -451,6 +453,7 @@ static Type turnedResult(Block &hole, int64_t columns) {
 LogicalResult HoleWriter::writeEpilogue(Block &hole) {
   SmallVector<StatisticHoles, 2> axes = statisticHolesOf(op);
   bool hasColumns = !axes.empty() && axes.back().areColumns;
+  bool isPair = bool(op.getPairBase());
   DenseSet<Operation *> reads;
   bool masks = config.loop == GemmLoop::Warpgroup &&
                canMask(hole, hasColumns ? &reads : nullptr);
@@ -468,14 +471,24 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
        << "  template <class Sink>\n";
   os << "  FUSEC_METHOD " << statisticResult(axes)
      << " epilogue(i32 b, i32 m, i32 n, const "
-     << (isInteger(config.kind) ? "i32" : "f32") << " (&acc)[" << columns
-     << "], i32 valid" << statisticParameter(axes, columns)
-     << (turned ? ", Sink &sink" : "") << ") const {\n";
+     << (isInteger(config.kind) ? "i32"
+         : isPair               ? "GemmTwo<f32>"
+                                : "f32")
+     << " (&" << (isPair ? "sums" : "acc") << ")[" << columns << "], i32 valid"
+     << statisticParameter(axes, columns) << (turned ? ", Sink &sink" : "")
+     << ") const {\n";
+  if (isPair)
+    os << "    f32 acc[" << columns << "], second[" << columns
+       << "];\n    FUSEC_UNROLL\n    for (i32 i = 0; i < " << columns
+       << "; ++i) {\n      acc[i] = sums[i].first;\n"
+          "      second[i] = sums[i].second;\n    }\n";
   Emitter emitter = function();
   static const char *const kNames[] = {"b", "m", "n"};
   for (unsigned i = 0; i < 3; ++i)
     bind(emitter, hole.getArgument(i), kNames[i]);
   emitter.setText(hole.getArgument(3), "acc");
+  if (isPair)
+    emitter.setText(hole.getArgument(4), "second");
   if (masks) {
     emitter.storeCondition = "valid > 0";
     emitter.storeSink = turned ? "sink" : "";
@@ -541,6 +554,15 @@ LogicalResult HoleWriter::writeAxes() {
   return success();
 }
 
+std::string HoleWriter::mapsOfB() {
+  if (!rhsBoxes)
+    return "GemmNoMap{}";
+  if (op.getPairBase())
+    return std::string("GemmTwoMaps{") + kMapNames[1] + ", " + kMapNames[2] +
+           "}";
+  return kMapNames[1];
+}
+
 LogicalResult HoleWriter::write() {
   collectMembers();
   std::string holes = std::string(1, Emitter::kEntryMark) + "_holes";
@@ -569,7 +591,7 @@ LogicalResult HoleWriter::write() {
   kernel.line() << config.deviceFunction() << "<" << type << ">(holes";
   if (config.loop == GemmLoop::Warpgroup)
     kernel.os << ", " << (lhsBoxes ? kMapNames[0] : "GemmNoMap{}") << ", "
-              << (rhsBoxes ? kMapNames[1] : "GemmNoMap{}");
+              << mapsOfB();
   for (Value extent : {op.getM(), op.getN(), op.getK(), op.getBatch()})
     kernel.os << ", (i32)" << kernel.use(extent);
   kernel.os << ");\n";

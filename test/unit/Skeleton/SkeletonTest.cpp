@@ -55,6 +55,9 @@ struct KernelCase {
   int ranks = 1;
   /// k in shared memory (gemm_direct.cuh); 0 for the others.
   int depth = 0;
+  /// Products that a tile has tileN columns of (gemm_pair.cuh): B has twice the
+  /// columns, and a half is one product's.
+  int products = 1;
 
   std::string text() const;
   uint32_t blocksOfCluster() const { return std::max(cluster, 1) * ranks; }
@@ -73,7 +76,8 @@ struct KernelCase {
              (stages * tileM +
               halfStages * (tileK == 64 ? (tileN + 127) / 128 * 128 : tileN));
     if (isWarpgroup())
-      return stages * (tileM + (tileN + 63) / 64 * 64) * tileK * byteSize(type);
+      return stages * (tileM + products * ((tileN + 63) / 64 * 64)) * tileK *
+             byteSize(type);
     return std::max<uint32_t>(stages * (tileM + tileN) * tileK * byteSize(type),
                               warpsK * tileM * tileN * 4);
   }
@@ -115,11 +119,14 @@ std::string KernelCase::text() const {
            name + ", Config_" + name + ", " + operands;
   }
   if (isWarpgroup()) {
-    std::string config = "GemmWgmmaConfig<GemmKind::" + std::string(kind);
+    bool isPair = products > 1;
+    std::string config = isPair ? "GemmPairConfig" : "GemmWgmmaConfig";
+    config += "<GemmKind::" + std::string(kind);
     for (int v : {warpsM / 4, tileN, stages, groupM, 1, cluster})
       config += ", " + std::to_string(v);
-    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
-           name + ", Config_" + name + ", " + operands;
+    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_" +
+           (isPair ? "PAIR(" : "SM90(") + name + ", Config_" + name + ", " +
+           operands;
   }
   if (few) {
     std::string config = "GemmFewConfig<GemmKind::" + std::string(kind);
@@ -224,6 +231,15 @@ const KernelCase kCases[] = {
      tensorK2, 1, 2},
     {"apart_turned", "BF16", DType::BF16, 128, 192, 64, 8, 1, 4, 2, tensorK,
      tensorOuter2, 1, 1, false, 3},
+    // Two products: one box of each, two, and halves of them by each block.
+    {"pair_kk", "F16", DType::F16, 128, 128, 64, 8, 1, 4, 8, tensorK,
+     tensorEights(), 1, 2, false, 0, 1, 0, 2},
+    {"pair_kn", "BF16", DType::BF16, 128, 128, 64, 8, 1, 3, 2, tensorK,
+     tensorOuter, 1, 2, false, 0, 1, 0, 2},
+    {"pair_mn", "F16", DType::F16, 64, 64, 64, 4, 1, 4, 8, tensorOuter,
+     tensorOuter4, 1, 1, false, 0, 1, 0, 2},
+    {"pair_mk", "BF16", DType::BF16, 128, 64, 64, 8, 1, 3, 1, tensorOuter,
+     tensorK, 1, 1, false, 0, 1, 0, 2},
     // Two warpgroups that each have half of the columns.
     {"apart_kk", "F16", DType::F16, 128, 256, 64, 8, 1, 4, 8, tensorK, tensorK,
      1, 2, false, 3},
@@ -392,15 +408,16 @@ struct Problem {
     add(pointers[4], out.bytes.size() - byteSize(c.type), "out", true);
     add(pointers[5], (copy.size() - 1) * 4, "copy", true);
 
+    int columns = s.n / c.products;
+    int box = c.tileN / (c.halfStages ? 2 : std::max(c.cluster, 1));
     emulator::FusecTensorMap maps[] = {
-        mapOf(a, c.a, s.m, c.tileM),
-        mapOf(b, c.b, s.n,
-              c.tileN / (c.halfStages ? 2 : std::max(c.cluster, 1)))};
+        mapOf(a, c.a, s.m, c.tileM), mapOf(b, c.b, columns, box),
+        mapOf(b, c.b, columns, box, b.at(0, s.n - columns, 0))};
     EmulatorLaunch launch;
     launch.entry = c.name;
     launch.cluster = c.blocksOfCluster();
     launch.grid = {uint32_t((s.m + c.tileM - 1) / c.tileM *
-                            ((s.n + c.tileN - 1) / c.tileN) * s.batch),
+                            ((columns + c.tileN - 1) / c.tileN) * s.batch),
                    1, 1};
     if (c.few)
       launch.grid[0] *= c.cluster;
@@ -414,14 +431,15 @@ struct Problem {
     void *args[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3],
                     &pointers[4], &pointers[5], &s.m,         &s.n,
                     &s.k,         &s.batch,     a.strides,    b.strides,
-                    &maps[0],     &maps[1]};
+                    &maps[0],     &maps[1],     &maps[2]};
     launch.args = args;
     EXPECT_EQ(llvm::toString(loaded->launch(launch, memory.buffers())), "");
   }
 
-  /// The tensor map of an operand: contiguous dimension, other one, batch.
+  /// The tensor map of an operand: contiguous dimension, other one, batch. It
+  /// begins at element `first`.
   emulator::FusecTensorMap mapOf(Operand &operand, const Side &side, int outer,
-                                 int tile) {
+                                 int tile, size_t first = 0) {
     emulator::FusecTensorMap none = {};
     if (side.access != Access::Tensor)
       return none;
@@ -441,9 +459,11 @@ struct Problem {
     }
     map.swizzle = 128;
     map.roundsToTf32 = c.type == DType::F32;
-    llvm::Error error = checkTensorMap(map, int64_t(operand.data.bytes.size()));
+    first *= bytes;
+    llvm::Error error =
+        checkTensorMap(map, int64_t(operand.data.bytes.size() - first));
     EXPECT_EQ(llvm::toString(std::move(error)), "");
-    return emulator::makeTensorMap(map, operand.data.bytes.data());
+    return emulator::makeTensorMap(map, operand.data.bytes.data() + first);
   }
 
   /// Compares both outputs; bounds follow from the arithmetic of the kind.
@@ -503,6 +523,9 @@ Shape fit(const KernelCase &c, Shape s) {
     s.n = blocks ? 32 * blocks : (s.n + 31) / 32 * 32;
     s.batch = blocks ? s.batch : 1;
   }
+  // Each product's columns begin at a multiple of 16 bytes.
+  if (c.products > 1)
+    s.n = c.products * up(s.n);
   return s;
 }
 

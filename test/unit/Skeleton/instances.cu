@@ -101,6 +101,12 @@ TEST_KERNEL_SM90(group_split, GroupSplit, f16, Tensor, AlongK, 8, Tensor,
                  AlongOuter, 8)
 TEST_KERNEL_SM90(group_split_wide, GroupSplitWide, f16, Tensor, AlongK, 8,
                  Tensor, AlongK, 8)
+using GroupPair = GemmPairConfig<GemmKind::BF16, 2, 128, 4, 8, 1, 2>;
+using GroupPairSmall = GemmPairConfig<GemmKind::F16, 1, 64, 4, 8, 2, 1>;
+TEST_KERNEL_PAIR(group_pair, GroupPair, bf16, Tensor, AlongK, 8, Tensor,
+                 AlongOuter, 4)
+TEST_KERNEL_PAIR(group_pair_small, GroupPairSmall, f16, Tensor, AlongK, 8,
+                 Tensor, AlongK, 8)
 using GroupWide = GemmWgmmaConfig<GemmKind::F16, 2, 256, 4, 8, 1, 2>;
 using GroupSquare = GemmWgmmaConfig<GemmKind::BF16, 2, 128, 6, 8, 1, 1>;
 using GroupFlat = GemmWgmmaConfig<GemmKind::BF16, 1, 128, 4, 8, 2, 1>;

@@ -252,6 +252,44 @@ constexpr GemmOrder AlongOuter = GemmOrder::OuterContiguous;
   }                                                                            \
   FUSEC_EXPORT(name)
 
+#ifdef FUSEC_SM90
+/// Two products whose results are the halves of what TestHoles would store.
+template <class T, class A, class B>
+struct TestPair : TestHoles<T, A, B> {
+  template <i32 Columns>
+  FUSEC_METHOD void epilogue(i32 batch, i32 row, i32 column,
+                             const GemmTwo<f32> (&sums)[Columns],
+                             i32 valid) const {
+    FUSEC_UNROLL
+    for (i32 half = 0; half < 2; ++half) {
+      f32 v[Columns];
+      FUSEC_UNROLL
+      for (i32 i = 0; i < Columns; ++i)
+        v[i] = half ? sums[i].second : sums[i].first;
+      TestHoles<T, A, B>::epilogue(batch, row, column + half * (this->n / 2), v,
+                                   valid);
+    }
+  }
+};
+
+#define TEST_KERNEL_PAIR(name, config, T, accessA, orderA, vectorA, accessB,   \
+                         orderB, vectorB)                                      \
+  FUSEC_KERNEL_CLUSTER(name, config::kThreads, config::kBlocks,                \
+                       config::kCluster)                                       \
+  (const T *pa, const T *pb, const f32 *bias, const f32 *scale, T *out,        \
+   f32 *copy, i32 m, i32 n, i32 k, i32 batch, TestStrides sa, TestStrides sb,  \
+   FUSEC_TENSOR_MAP(mapA), FUSEC_TENSOR_MAP(mapB), FUSEC_TENSOR_MAP(mapB2)) {  \
+    using A = TestOperand<T, accessA, orderA, vectorA>;                        \
+    using B = TestOperand<T, accessB, orderB, vectorB>;                        \
+    TestPair<T, A, B> holes;                                                   \
+    holes.bias = bias, holes.scale = scale, holes.out = out;                   \
+    holes.copy = copy, holes.m = m, holes.n = n;                               \
+    gemm_wgmma<config>(holes, mapA, GemmTwoMaps{mapB, mapB2}, m, n / 2, k,     \
+                       batch);                                                 \
+  }                                                                            \
+  FUSEC_EXPORT(name)
+#endif
+
 /// 8-bit integers with an i32 result.
 #define TEST_SUMS(name, config, accessA, orderA, vectorA, accessB, orderB,     \
                   vectorB)                                                     \

@@ -100,8 +100,8 @@ struct GemmDevice {
 };
 
 /// One instantiation of the skeleton; the fields are the parameters of the
-/// device template `GemmConfig`, or of `GemmWgmmaConfig`, `GemmSplitConfig` or
-/// `GemmApartConfig` with the Warpgroup loop, where warpsM counts the
+/// device template `GemmConfig`, or of `GemmWgmmaConfig`, `GemmPairConfig`,
+/// `GemmSplitConfig` or `GemmApartConfig` with the Warpgroup loop, where warpsM counts the
 /// multiplying warps alone.
 struct GemmConfig {
   GemmKind kind = GemmKind::F16;
@@ -139,6 +139,9 @@ struct GemmConfig {
   int64_t staged = 0;
   /// k of A in shared memory (Direct loop), whole units of `tileK`.
   int64_t depth = 0;
+  /// Products of A that a tile has `tileN` columns of, each with a B of its own
+  /// (gemm_pair.cuh; Warpgroup loop, Boxes only): 1 or 2.
+  int64_t products = 1;
 
   /// Blocks of a cluster that share B (Warpgroup loop).
   int64_t sharers() const { return cluster / ranks; }
@@ -186,7 +189,7 @@ struct GemmConfig {
   std::string sumOrder() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 19> toNumbers() const;
+  std::array<int64_t, 20> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 
@@ -248,6 +251,14 @@ std::optional<GemmRanked> chooseSplitConfig(GemmKind kind, int64_t m, int64_t n,
                                             int64_t k, int64_t batch,
                                             const GemmDevice &device = {},
                                             bool fast = false);
+
+/// Forms whose tiles have columns of two products of A with matrices of n
+/// columns each (gemm_pair.cuh), in the order of their estimates; none where
+/// the device has no such loop. Operands are 16-bit ones that the copy engine
+/// brings.
+std::vector<GemmRanked> rankPairConfigs(GemmKind kind, int64_t m, int64_t n,
+                                        int64_t k, int64_t batch,
+                                        const GemmDevice &device = {});
 
 /// Those of the loop for few rows (gemm_few.cuh) for this problem in the order
 /// of their estimates; none where it does not apply.

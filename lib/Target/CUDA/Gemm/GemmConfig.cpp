@@ -263,8 +263,8 @@ int64_t GemmConfig::sharedBytes() const {
     return 128 * (stages * tileM + 2 * halfStages * half);
   }
   if (loop == GemmLoop::Warpgroup)
-    return stages * (tileM + int64_t(llvm::alignTo(tileN, 64))) * tileK *
-           elementBytes();
+    return stages * (tileM + products * int64_t(llvm::alignTo(tileN, 64))) *
+           tileK * elementBytes();
   int64_t ring = stages * (tileM + tileN) * tileK * elementBytes();
   if (span) // 64 bytes a column for each copy
     ring = stages * (tileM * tileK * elementBytes() + tileN * staged * 64);
@@ -337,9 +337,10 @@ llvm::StringRef fusec::cuda::name(GemmKind kind) {
 std::string GemmConfig::deviceType() const {
   static constexpr const char *types[] = {"GemmConfig", "GemmWgmmaConfig",
                                           "GemmFewConfig", "GemmDirectConfig"};
-  std::string text = halfStages  ? "GemmApartConfig"
-                     : ranks > 1 ? "GemmSplitConfig"
-                                 : types[static_cast<unsigned>(loop)];
+  std::string text = halfStages     ? "GemmApartConfig"
+                     : ranks > 1    ? "GemmSplitConfig"
+                     : products > 1 ? "GemmPairConfig"
+                                    : types[static_cast<unsigned>(loop)];
   text += "<GemmKind::" + cuda::name(kind).str();
   auto add = [&](std::initializer_list<int64_t> numbers) {
     for (int64_t v : numbers)
@@ -381,7 +382,7 @@ const char *GemmConfig::deviceFunction() const {
   return names[static_cast<unsigned>(loop)];
 }
 
-std::array<int64_t, 19> GemmConfig::toNumbers() const {
+std::array<int64_t, 20> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -400,7 +401,8 @@ std::array<int64_t, 19> GemmConfig::toNumbers() const {
           span,
           staged,
           ranks,
-          depth};
+          depth,
+          products};
 }
 
 GemmDevice GemmDevice::of(const TargetInfo &target) {
@@ -415,7 +417,7 @@ GemmDevice GemmDevice::of(const TargetInfo &target) {
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 19 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 20 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -432,6 +434,7 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.staged = numbers[16];
   config.ranks = numbers[17];
   config.depth = numbers[18];
+  config.products = numbers[19];
   return config;
 }
 

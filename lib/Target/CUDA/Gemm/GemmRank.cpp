@@ -48,6 +48,27 @@ std::vector<GemmConfig> fusec::cuda::variantsOf(const GemmConfig &config,
   return variants;
 }
 
+std::vector<GemmRanked> fusec::cuda::rankPairConfigs(GemmKind kind, int64_t m,
+                                                     int64_t n, int64_t k,
+                                                     int64_t batch,
+                                                     const GemmDevice &device) {
+  std::vector<GemmRanked> ranked;
+  for (GemmRanked &one :
+       rankGemmConfigs(kind, m, 2 * n, k, batch, GemmSupply::Boxes, device)) {
+    GemmConfig &config = one.config;
+    // Columns of each product are whole panels of 64, and are not divided
+    // among warpgroups or parts of k.
+    if (config.loop != GemmLoop::Warpgroup || config.halfStages ||
+        config.ranks > 1 || config.parts ||
+        config.tileN % (128 * config.cluster))
+      continue;
+    config.products = 2;
+    config.tileN /= 2;
+    ranked.push_back(one);
+  }
+  return ranked;
+}
+
 std::string GemmConfig::name() const {
   std::string text = deviceType();
   // The other loop has it among its parameters.

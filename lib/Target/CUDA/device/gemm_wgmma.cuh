@@ -58,6 +58,8 @@ struct GemmWgmmaConfig {
   /// that such groups of blocks take (gemm_split.cuh).
   static constexpr i32 kSharers = Cluster;
   static constexpr i32 kRanks = 1;
+  /// Products of A that a tile has TileN columns of (gemm_pair.cuh).
+  static constexpr i32 kProducts = 1;
   static constexpr i32 kParts = Parts;
   static constexpr i32 kLoadThreads = 128;
   static constexpr i32 kThreads = 128 * (Consumers + 1);
@@ -165,6 +167,12 @@ struct GemmWork {
 
 /// Stands for the tensor map of an operand that has none.
 struct GemmNoMap {};
+
+/// The maps of B and of the second product's B (gemm_pair.cuh).
+struct GemmTwoMaps {
+  FUSEC_TENSOR_MAP_REF(first);
+  FUSEC_TENSOR_MAP_REF(second);
+};
 
 /// The coordinates of a Tensor operand beside outer and k: batch % Split, then
 /// batch / Split, where the map has these dimensions. With `Rows` its boxes
@@ -292,7 +300,7 @@ struct GemmFeeds {
                 "nothing but the copy engine rounds to TF32");
   static_assert(kTensors || Config::kCluster == 1,
                 "clusters share what the copy engine brings");
-  static constexpr i32 kBytes = A::kBytes + B::kBytes;
+  static constexpr i32 kBytes = A::kBytes + Config::kProducts * B::kBytes;
   /// Arrivals that fill a slot, beside the bytes.
   static constexpr i32 kArrivals = kTensors ? 1 : Config::kLoadThreads;
 };
@@ -326,7 +334,14 @@ FUSEC_DEVICE void gemmProduce(const Holes &holes, const MapA &mapA,
       else if (Feeds::kBytes > 0 && tid() == 0)
         mbar_expect(full, turn.slot, Feeds::kBytes);
       a.fetch(holes, k0, ring, base, mapA, full, turn.slot);
-      b.fetch(holes, k0, ring, base + Config::kSlotA, mapB, full, turn.slot);
+      if constexpr (Config::kProducts == 1) {
+        b.fetch(holes, k0, ring, base + Config::kSlotA, mapB, full, turn.slot);
+      } else {
+        i32 at = base + Config::kSlotA;
+        b.fetch(holes, k0, ring, at, mapB.first, full, turn.slot);
+        b.fetch(holes, k0, ring, at + Config::kTileN * Config::kTileK,
+                mapB.second, full, turn.slot);
+      }
       if constexpr (!Feeds::kTensors) {
         cp_async_commit();
         a.commit(ring, base);
@@ -613,6 +628,10 @@ FUSEC_DEVICE void gemmPrefetchMap(const GemmNoMap &) {}
 FUSEC_DEVICE void gemmPrefetchMap(FUSEC_TENSOR_MAP_REF(map)) {
   tma_prefetch_map(map);
 }
+FUSEC_DEVICE void gemmPrefetchMap(const GemmTwoMaps &maps) {
+  tma_prefetch_map(maps.first);
+  tma_prefetch_map(maps.second);
+}
 
 /// Gives a slot back to the producers that fill it.
 template <class Config>
@@ -665,6 +684,13 @@ FUSEC_DEVICE void gemmPromote(const Holes &holes, Ring ring,
                               FUSEC_SHARED_PTR(FusecMbarrier) empty,
                               const GemmWork<Config> &work, i32 group);
 
+/// Two products' sums (gemm_pair.cuh).
+template <class Sum>
+struct GemmTwo;
+template <class Sum, i32 R>
+FUSEC_DEVICE void gemmJoinProducts(const Sum (&acc)[2 * R],
+                                   GemmTwo<Sum> (&both)[R]);
+
 /// Multiplies what the producer brings; `group` is the warpgroup's 64 rows.
 template <class Config, class Holes, class Ring>
 FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
@@ -684,7 +710,7 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
     GemmTile tile = work.tile(t);
     GemmTile part = tile;
     part.m0 += group * 64;
-    typename Config::Sum acc[Config::kTileN / 2];
+    typename Config::Sum acc[Config::kProducts * Config::kTileN / 2];
     i32 last = 0;
     FUSEC_NO_UNROLL
     for (i32 s = 0; s < work.steps; ++s) {
@@ -711,7 +737,13 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
     }
     wgmma_wait<0>(acc);
     gemmRelease<Config>(empty, last);
-    gemmDeliver<Config>(holes, acc, part, group, work);
+    if constexpr (Config::kProducts == 1) {
+      gemmDeliver<Config>(holes, acc, part, group, work);
+    } else {
+      GemmTwo<typename Config::Sum> both[Config::kTileN / 2];
+      gemmJoinProducts(acc, both);
+      gemmDeliver<Config>(holes, both, part, group, work);
+    }
     later.put(part);
   }
   later.count(holes, work.m, work.n);

@@ -244,7 +244,7 @@ def Simt_ContractOp : Simt_Op<"contract", [AttrSizedOperandSegments]> {
     the last of three `statistics` takes (b, m or n : index, memref<1x..> each).
   }];
   let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k,
-                       Optional<Simt_Buffer>:$lhsBase, Optional<Simt_Buffer>:$rhsBase,
+                       Optional<Simt_Buffer>:$lhsBase, Optional<Simt_Buffer>:$rhsBase, Optional<Simt_Buffer>:$pairBase,
                        Variadic<Simt_Buffer>:$states, Variadic<Simt_Buffer>:$counters,
                        I64Attr:$rowStates, TypeAttr:$elementType, DenseI64ArrayAttr:$config,
                        I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter,
@@ -253,6 +253,7 @@ def Simt_ContractOp : Simt_Op<"contract", [AttrSizedOperandSegments]> {
                         VariadicRegion<SizedRegion<1>>:$statistics);
   let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType
     (`lhsBase` $lhsBase^ `:` type($lhsBase))? (`rhsBase` $rhsBase^ `:` type($rhsBase))?
+    (`pairBase` $pairBase^ `:` type($pairBase))?
     (`states` $states^ `:` type($states))? (`counters` $counters^ `:` type($counters))? attr-dict
     `lhs` $lhs `rhs` $rhs `epilogue` $epilogue `statistics` `(` $statistics `)`}];
 }

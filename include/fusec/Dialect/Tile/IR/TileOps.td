@@ -323,6 +323,9 @@ def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {
     - `epilogue` (b, m, n : index, acc : tile of 8 sums) stores the results of
       columns n .. n + 7 itself; n is a multiple of 8 and inside, the others may
       be past the end.
+    - With `pairBase` there are two products: B of the second one is the matrix
+      of `rhs`, which has a base, at another base, and `epilogue` takes its sums
+      after those of the first.
     - With `states` the epilogue yields the states of reductions: the first
       `rowStates`, which are those of rows, over these columns (tiles of one
       element), the others, of columns, of each result (tiles like acc).
@@ -338,7 +341,7 @@ def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {
     whole strided matrix for each batch: what its hole yields, as numbers.
   }];
   let arguments = (ins Index:$batch, Index:$m, Index:$n, Index:$k,
-                       Optional<Tile_Buffer>:$lhsBase, Optional<Tile_Buffer>:$rhsBase,
+                       Optional<Tile_Buffer>:$lhsBase, Optional<Tile_Buffer>:$rhsBase, Optional<Tile_Buffer>:$pairBase,
                        Variadic<Tile_Buffer>:$states, Variadic<Tile_Buffer>:$counters,
                        I64Attr:$rowStates, TypeAttr:$elementType, DenseI64ArrayAttr:$config,
                        I64Attr:$lhsVector, BoolAttr:$lhsOuter, I64Attr:$rhsVector, BoolAttr:$rhsOuter,
@@ -347,6 +350,7 @@ def Tile_ContractOp : Tile_Op<"contract", [AttrSizedOperandSegments]> {
                         VariadicRegion<SizedRegion<1>>:$statistics);
   let assemblyFormat = [{`(` $batch `,` $m `,` $n `,` $k `)` $elementType
     (`lhsBase` $lhsBase^ `:` type($lhsBase))? (`rhsBase` $rhsBase^ `:` type($rhsBase))?
+    (`pairBase` $pairBase^ `:` type($pairBase))?
     (`states` $states^ `:` type($states))? (`counters` $counters^ `:` type($counters))? attr-dict
     `lhs` $lhs `rhs` $rhs `epilogue` $epilogue `statistics` `(` $statistics `)`}];
   let hasVerifier = 1;

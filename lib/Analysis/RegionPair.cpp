@@ -54,19 +54,38 @@ bool analysis::mayPair(const OpFacts &a, const OpFacts &b) {
     if (uses(0) == uses(1))
       return false;
   }
-  return llvm::all_of(a.op->getOperands(), isBoxable);
+  return llvm::all_of(a.op->getOperands(), [](Value operand) {
+    Type element = typeOf(operand).getElementType();
+    return element.isF16() || element.isBF16();
+  });
 }
 
 bool RegionBuilder::checkPair() {
-  Operation *second = form.second();
+  Operation *first = form.hero(), *second = form.second();
   Refusal why{RefusalReason::SecondContraction, second};
-  unsigned own = 1 - *sharedOperand(form.hero(), second);
-  // Operands come from memory as they are, and results go there along columns,
-  // one for both products.
-  for (Operation *op : {form.hero(), second})
-    for (Value operand : op->getOperands())
-      if (inside.contains(operand.getDefiningOp()))
+  unsigned shared = *sharedOperand(first, second), own = 1 - shared;
+  // Operands come from memory as they are, or turned, both of them alike.
+  auto turned = [&](Value operand) {
+    Operation *producer = operand.getDefiningOp();
+    return inside.contains(producer) ? dyn_cast<graph::TransposeOp>(producer)
+                                     : graph::TransposeOp();
+  };
+  auto isInside = [&](Value value) {
+    return inside.contains(value.getDefiningOp());
+  };
+  graph::TransposeOp turns[] = {turned(first->getOperand(own)),
+                                turned(second->getOperand(own))};
+  if (bool(turns[0]) != bool(turns[1]) ||
+      (turns[0] && turns[0].getPermutation() != turns[1].getPermutation()))
+    return refuse(why);
+  for (Operation *op : {first, second})
+    for (Value operand : op->getOperands()) {
+      graph::TransposeOp turn = turned(operand);
+      Value source = turn ? turn.getOperand() : operand;
+      if (isInside(source) || !isBoxable(source))
         return refuse(why);
+    }
+  // Results go to memory along columns, one for both products.
   if (!form.statistics.empty() || form.outputs.size() != 1)
     return refuse(why);
   const RegionOutput &output = form.outputs.front();

@@ -29,7 +29,7 @@ GroupChooser::GroupChooser(PlanGraph &plan, analysis::FactTable &facts,
                            const FormGroupsOptions &options)
     : plan(plan), facts(facts), options(options), model(options.target) {
   limits.statistics = false;
-  limits.pairs = options.target.computeCapability == 90;
+  limits.pairs = false;
   groups.resize(plan.nodes.size());
   for (unsigned node = 0; node < plan.nodes.size(); ++node)
     initGroup(node);
@@ -158,6 +158,11 @@ void GroupChooser::run() {
   drain();
   pushSiblings();
   drain();
+  if (options.target.computeCapability == 90) {
+    limits.pairs = true;
+    pushPairs();
+    drain();
+  }
   limits.statistics = options.productStatistics != ProductStatistics::Never;
   if (!limits.statistics)
     return;
@@ -191,6 +196,16 @@ const Refusal *GroupChooser::refusalOf(unsigned a, unsigned b) {
   a = plan.groups.find(a), b = plan.groups.find(b);
   auto it = lastRefusal.find(std::minmax(a, b));
   return it == lastRefusal.end() ? nullptr : &std::get<2>(refusals[it->second]);
+}
+
+/// A product joins another one when each has what stands before it: a pair has
+/// operands as they come, or turned alike.
+void GroupChooser::pushPairs() {
+  for (auto [id, node] : llvm::enumerate(plan.nodes))
+    for (unsigned user : node.users)
+      if (groups[plan.groups.find(id)].hero &&
+          groups[plan.groups.find(user)].hero)
+        push({edgeSaving(id, user), 0, static_cast<unsigned>(id), user, 0});
 }
 
 /// Whether a product has a tile for each multiprocessor: the forms that divide

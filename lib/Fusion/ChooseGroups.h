@@ -99,6 +99,7 @@ private:
   void push(Pair pair);
   void pushEdges();
   void pushSiblings();
+  void pushPairs();
   void pushStatistics();
   /// True if many groups read `value`, which is much smaller than their loops
   /// or `isCopied` into each of them.

@@ -17,6 +17,41 @@ func.func @gated(%x: tensor<2048x256xbf16>, %g: tensor<256x2048xbf16>, %u: tenso
 
 // -----
 
+// Weights that are turned on their way.
+// CHECK-LABEL: func @turned
+// CHECK: graph.fusion
+// CHECK-DAG: graph.transpose
+// CHECK-DAG: graph.transpose
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @turned(%x: tensor<2048x256xbf16>, %g: tensor<2048x256xbf16>, %u: tensor<2048x256xbf16>) -> tensor<2048x2048xbf16> {
+  %h = graph.transpose %g [1, 0] : tensor<2048x256xbf16> -> tensor<256x2048xbf16>
+  %v = graph.transpose %u [1, 0] : tensor<2048x256xbf16> -> tensor<256x2048xbf16>
+  %a = graph.contract %x, %h batch [] x [] contract [1] x [0] : tensor<2048x256xbf16>, tensor<256x2048xbf16> -> tensor<2048x2048xbf16>
+  %b = graph.contract %x, %v batch [] x [] contract [1] x [0] : tensor<2048x256xbf16>, tensor<256x2048xbf16> -> tensor<2048x2048xbf16>
+  %s = graph.tanh %a : tensor<2048x2048xbf16>
+  %y = graph.mul %s, %b : tensor<2048x2048xbf16>
+  return %y : tensor<2048x2048xbf16>
+}
+
+// -----
+
+// One of them turned, the other not.
+// CHECK-LABEL: func @one_turned
+// CHECK-COUNT-2: graph.fusion
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @one_turned(%x: tensor<2048x256xbf16>, %g: tensor<2048x256xbf16>, %u: tensor<256x2048xbf16>) -> tensor<2048x2048xbf16> {
+  %h = graph.transpose %g [1, 0] : tensor<2048x256xbf16> -> tensor<256x2048xbf16>
+  %a = graph.contract %x, %h batch [] x [] contract [1] x [0] : tensor<2048x256xbf16>, tensor<256x2048xbf16> -> tensor<2048x2048xbf16>
+  %b = graph.contract %x, %u batch [] x [] contract [1] x [0] : tensor<2048x256xbf16>, tensor<256x2048xbf16> -> tensor<2048x2048xbf16>
+  %s = graph.tanh %a : tensor<2048x2048xbf16>
+  %y = graph.mul %s, %b : tensor<2048x2048xbf16>
+  return %y : tensor<2048x2048xbf16>
+}
+
+// -----
+
 // Of three products two are a pair, and the third one reads its result.
 // CHECK-LABEL: func @three
 // CHECK-COUNT-2: graph.fusion

@@ -71,8 +71,7 @@ bool mayFollowWindows(const OpFacts &reduction);
 bool mayCross(const OpFacts &a, const OpFacts &b);
 
 /// Whether two contractions may be a pair, whose tiles have columns of both:
-/// one operand in common, all else alike, 16-bit floats in rows of whole 16
-/// bytes, and no batches.
+/// one operand in common, all else alike, 16-bit floats, and no batches.
 bool mayPair(const OpFacts &a, const OpFacts &b);
 
 /// True for a convolution-like window whose reduction is short enough to run

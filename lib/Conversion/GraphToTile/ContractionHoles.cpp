@@ -355,6 +355,8 @@ void HoleBuilder::buildOperand(tile::ContractOp op, bool isLhs, bool alongK) {
 
 void HoleBuilder::buildPair(tile::ContractOp op) {
   Value own = kb.form.second()->getOperand(1 - shape.lhsOperand);
+  if (auto turn = own.getDefiningOp<graph::TransposeOp>())
+    own = turn.getOperand();
   assert(isa<BlockArgument>(own) && "pairs multiply what is in memory");
   op.getPairBaseMutable().assign(kb.emitter.buffers.lookup(own));
 }

@@ -165,7 +165,8 @@ std::string Refusal::remedy() const {
   case RefusalReason::SharedMemoryTooSmall:
     return "use fewer channels or a narrower element type";
   case RefusalReason::SecondContraction:
-    return "none in this version: one contraction a kernel";
+    return "none in this version: one contraction a kernel, or two 16-bit "
+           "products of one operand for one result";
   case RefusalReason::ReductionBesideContraction:
     return "reduce all columns or all rows of the product, and use the result "
            "for whole rows or columns only";

@@ -7,6 +7,7 @@
 #include "Kernel.h"
 #include "Windows.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fusec;
@@ -253,7 +254,40 @@ static Results convolutionKernel(Operation *op, Operands operands,
   return single(std::move(*result));
 }
 
+//===----------------------------------------------------------------------===//
+// TF32
+//===----------------------------------------------------------------------===//
+
+/// The nearest number of 11 digits, ties away from zero.
+static double roundToTf32(double value) {
+  if (!std::isfinite(value))
+    return value;
+  int exponent;
+  double digits = std::frexp(value, &exponent);
+  return std::ldexp(std::round(std::ldexp(digits, 11)), exponent - 11);
+}
+
+static Tensor inTf32(Tensor tensor) {
+  for (double &value : tensor.real)
+    value = roundToTf32(value);
+  return tensor;
+}
+
+/// `kernel` on operands in TF32 where options and op say so.
+template <typename OpT, Results (*kernel)(Operation *, Operands, Context &)>
+static Results perhapsInTf32(Operation *op, Operands operands,
+                             Context &context) {
+  const Tensor &lhs = *operands[0], &rhs = *operands[1];
+  if (!context.options().tf32 || !cast<OpT>(op).getAllowTf32() ||
+      lhs.dtype != DType::F32 || rhs.dtype != DType::F32)
+    return kernel(op, operands, context);
+  Tensor roundedLhs = inTf32(lhs), roundedRhs = inTf32(rhs);
+  return kernel(op, {&roundedLhs, &roundedRhs}, context);
+}
+
 void reference::registerContractionKernels(Registry &registry) {
-  registry.add<graph::ContractOp>(contractKernel);
-  registry.add<graph::ConvolutionOp>(convolutionKernel);
+  registry.add<graph::ContractOp>(
+      perhapsInTf32<graph::ContractOp, contractKernel>);
+  registry.add<graph::ConvolutionOp>(
+      perhapsInTf32<graph::ConvolutionOp, convolutionKernel>);
 }

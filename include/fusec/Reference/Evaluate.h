@@ -21,6 +21,9 @@ struct EvaluateOptions {
   /// explicit casts, quantisation and iota round. Float results then come back
   /// as f64 tensors. For error bounds.
   bool wide = false;
+  /// Round f32 operands of products to the 11 digits of TF32 where their op
+  /// allows it, as tensor cores do. For error bounds.
+  bool tf32 = false;
   /// Steps after which evaluation ends with an error: one per element read or
   /// made, more in inner loops. About 10^8 to 10^9 steps take a second.
   int64_t maxSteps = int64_t(1) << 38;

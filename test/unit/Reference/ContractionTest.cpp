@@ -52,6 +52,30 @@ TEST(Contract, MatchesLoops) {
       }
 }
 
+TEST(Contract, RoundsToTf32WhereAskedAndAllowed) {
+  auto product = [](bool allowed, bool asked) {
+    std::string a = "tensor<1x1xf32>";
+    Graph graph({a, a}, a,
+                std::string("graph.contract %0, %1 batch [] x [] contract [1] "
+                            "x [0]") +
+                    (allowed ? " {allowTf32 = true}" : "") + " : " + a + ", " +
+                    a + " -> " + a);
+    reference::EvaluateOptions options;
+    options.tf32 = asked;
+    // A tie of the 11th digit, and less than half of it.
+    return run(graph,
+               {reals(DType::F32, {1, 1}, {1 + 0x1p-11}),
+                reals(DType::F32, {1, 1}, {-1 - 0x1p-12})},
+               options)
+        .at(0)
+        .getF64(0);
+  };
+  EXPECT_EQ(product(true, true), -1 - 0x1p-10);
+  double whole = double(float(-(1 + 0x1p-11) * (1 + 0x1p-12)));
+  EXPECT_EQ(product(true, false), whole);
+  EXPECT_EQ(product(false, true), whole);
+}
+
 TEST(Contract, ShapesAndTypes) {
   struct Case {
     Shape lhs, rhs, result;

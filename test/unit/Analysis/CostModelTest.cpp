@@ -46,6 +46,7 @@ protected:
   /// The estimate of `text`, a function that is one kernel.
   double estimate(StringRef text) {
     context.loadDialect<func::FuncDialect>();
+    facts = FactTable(); // ops of the module before may have had these places
     module = parseSourceString<ModuleOp>(text, &context);
     auto function = *module->getOps<func::FuncOp>().begin();
     Operation *end = function.front().getTerminator();
@@ -109,6 +110,33 @@ func.func @f(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>)
   };
   EXPECT_NEAR(estimate(product("")), 3046, 0.1 * 3046);
   EXPECT_LT(estimate(product(" {allowTf32 = true}")), 500);
+}
+
+/// Products of `rows` x `columns` x `depth` bf16, the second operand along k.
+class ProductCost : public FunctionCost {
+protected:
+  double product(int64_t rows, int64_t columns, int64_t depth) {
+    auto matrix = [](int64_t a, int64_t b) {
+      return "tensor<" + std::to_string(a) + "x" + std::to_string(b) + "xbf16>";
+    };
+    std::string lhs = matrix(rows, depth), rhs = matrix(columns, depth),
+                result = matrix(rows, columns);
+    return estimate(
+        "func.func @f(%x: " + lhs + ", %w: " + rhs + ") -> " + result +
+        " {\n%0 = graph.contract %x, %w batch [] x [] contract [1] "
+        "x [1] : " +
+        lhs + ", " + rhs + " -> " + result + "\nreturn %0 : " + result + "\n}");
+  }
+};
+
+TEST_F(ProductCost, ResultsInPiecesTakeTheirStores) {
+  // Kernels of an H200, us: whole vectors, 8, 4 and 2 bytes a store.
+  EXPECT_NEAR(product(8192, 4096, 1024), 97, 0.1 * 97);
+  EXPECT_NEAR(product(8192, 4100, 1024), 132, 0.1 * 132);
+  EXPECT_NEAR(product(8192, 4098, 1024), 165, 0.1 * 165);
+  EXPECT_NEAR(product(8192, 4099, 1024), 304, 0.1 * 304);
+  EXPECT_NEAR(product(4096, 4099, 4096), 311, 0.1 * 311);
+  EXPECT_NEAR(product(8191, 4099, 1032), 323, 0.1 * 323);
 }
 
 TEST(TargetInfo, KnowsItsPresets) {

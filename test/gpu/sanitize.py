@@ -3,7 +3,7 @@
 
     python3 sanitize.py --fusec=PATH [--out=FOLDER] [--jobs=N] [--tools=A,B] [--only=WORD]
                         [--range=FROM:TO] [--models=FOLDER,...] [--target=emulator] [--fuzz=SECONDS]
-                        [--limit=SECONDS] [--hang=SECONDS] [--seed=N]
+                        [--limit=SECONDS] [--hang=SECONDS] [--seed=N] [--unjudged]
 
 Runs each graph of families.py, and the networks in the folders of --models,
 plainly (which also compiles the kernels; longer than --hang is a finding) and
@@ -13,9 +13,9 @@ part of the graphs in that order (50: all but the cheapest 50), so that runs of
 a limited time together reach all. Prints a line for each finding, one every ten
 seconds and a summary, leaves whole reports in --out, and exits with 1 if there
 is a finding. What --limit leaves no time for, and results whose oracle did not
-end in time, are counted apart: large graphs are judged when all else is done.
-Needs a GPU and compute-sanitizer; nvcc to check that the tools see planted
-faults.
+end in time, are counted apart: large graphs are judged when all else is done,
+none with --unjudged. Needs a GPU and compute-sanitizer; nvcc to check that the
+tools see planted faults.
 """
 import argparse
 import concurrent.futures
@@ -156,7 +156,7 @@ class Session:
         """Books a result and queues what follows it."""
         name, arguments, _ = subject
         code, text, seconds, full = result
-        judged = arguments[0] == "run"
+        judged = arguments[0] == "run" and not self.options.unjudged
         if kind == "judged" and code in (None, TIMED_OUT):
             self.unjudged.append(f"{name} in {seconds:.0f} s")
             return
@@ -245,6 +245,7 @@ def main():
     parser.add_argument("--fuzz", type=float, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=500)
+    parser.add_argument("--unjudged", action="store_true")
     parser.add_argument("--hang", type=float, default=30)
     options = parser.parse_args()
     if not which("compute-sanitizer"):

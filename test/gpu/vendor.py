@@ -6,7 +6,8 @@
 tune       plain products of each type and layout: cuBLASLt competes, no candidate is wrong, what won is right and is
            taken from the record again; --no-vendor and a missing library run the kernel
 epilogue   the same of products with a bias, a residual and ReLU, and in TF32
-capture    tuned products in a CUDA graph of PyTorch and run again and again: the same bits (needs fusec's Python module)
+capture    tuned products of long sums, of which cuBLASLt has often the fastest, in a CUDA graph of PyTorch and run again
+           and again: the same bits (needs fusec's Python module)
 functions  how PyTorch's cuBLAS rounds operands to TF32, what its ReLU makes of NaN, and how far its GELU is from the
            formula; prints, and judges nothing
 
@@ -147,6 +148,7 @@ def tune_all(options, texts):
 def capture(options):
     import fusec as module
     import torch
+    SIZES.update(m=512, n=512, k=16384)
     for what, text in (("plain", graph("bf16", "bf16", LAYOUTS["tb"])), ("bias", with_epilogue("bf16", "bias"))):
         capture_one(options, module, torch, what, text)
 
@@ -155,9 +157,10 @@ def capture_one(options, module, torch, what, text):
     program = module.compile(module.Graph.from_mlir(text), target="cuda", tune=options.seconds)
     choice = program.plan["kernels"][0]["choice"]
     print(f"     captured: {choice.get('vendor', choice['name'])}")
-    shapes = [(512, 1024), (768, 1024)] + ([(768,)] if what == "bias" else [])
+    m, n, k = (SIZES[a] for a in "mnk")
+    shapes = [(m, k), (n, k)] + ([(n,)] if what == "bias" else [])
     inputs = [torch.randn(shape, device="cuda").bfloat16() for shape in shapes]
-    outputs = [torch.empty(512, 768, device="cuda", dtype=torch.bfloat16) for _ in range(2)]
+    outputs = [torch.empty(m, n, device="cuda", dtype=torch.bfloat16) for _ in range(2)]
     stream = torch.cuda.Stream()
     captured = torch.cuda.CUDAGraph()
     # The first run of all is the captured one.

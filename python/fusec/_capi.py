@@ -231,6 +231,7 @@ def _declare():
         "executable_allocate_output": [p, size, out],
         "execution_context_create": [p, p, out],
         "execution_context_run_dlpack": [p, out, size, out, size, p],
+        "execution_context_prepare_dlpack": [p, out, size, out, size],
         "execution_context_synchronize": [p, p],
     }
     for name, arguments in errors.items():

@@ -143,20 +143,32 @@ class Executable:
 
         stream: on CUDA, the stream as an integer (torch's `cuda_stream`,
         CuPy's `ptr`); None is the default stream. The call does not wait;
-        `synchronize` does.
+        `synchronize` does. While the stream is captured nothing is allocated:
+        `prepare` before.
         """
         if any(is_numpy(a) and not a.flags.writeable for a in outputs):
             raise c.InvalidArgument("expected outputs that may be written, "
                                     "found a read-only array")
+        self._hand_over(c.lib.fusec_execution_context_run_dlpack, inputs,
+                        outputs, stream, stream)
+
+    def prepare(self, inputs, outputs):
+        """Does what the first `run` of this thread with such arrays would do
+        once (allocate, compile for their alignment) and runs nothing, so that
+        a stream may be captured afterwards."""
+        self._hand_over(c.lib.fusec_execution_context_prepare_dlpack, inputs,
+                        outputs, None)
+
+    def _hand_over(self, function, inputs, outputs, stream, *more):
+        """Calls a function of this thread's context on arrays."""
         # DLPack names the default stream 1 and forbids 0.
         ready = stream if stream else 1
         views = [[_view(array, ready) for array in arrays]
                  for arrays in (inputs, outputs)]
         lists = [(ct.c_void_p * max(len(v), 1))(*[ct.addressof(x.tensor) for x in v])
                  for v in views]
-        c.check(c.lib.fusec_execution_context_run_dlpack(
-            self._context(), lists[0], len(views[0]), lists[1], len(views[1]),
-            stream))
+        c.check(function(self._context(), lists[0], len(views[0]), lists[1],
+                         len(views[1]), *more))
 
     def __call__(self, *inputs, stream=None):
         """Runs on new outputs and gives them as a tuple: as arrays of the

@@ -149,6 +149,19 @@ class WithNumPy(unittest.TestCase):
         self.assertEqual(int(high), 2**64 - 3)
         self.assertEqual(none.shape, (0,))
 
+    def test_prepare_runs_nothing(self):
+        program = fusec.compile(fusec.Graph.from_mlir(RELU), target="emulator")
+        shape = program.inputs[0].shape
+        # Not aligned to 16 bytes: a variant of the kernel.
+        x, y = (np.full(int(np.prod(shape)) + 1, -3, np.float32)[1:].reshape(shape)
+                for _ in range(2))
+        program.prepare([x], [y])
+        np.testing.assert_array_equal(y, x)
+        program.run([x], [y])
+        np.testing.assert_array_equal(y, 0 * y)
+        with self.assertRaisesRegex(fusec.InvalidArgument, "expected shape"):
+            program.prepare([x[:1]], [y])
+
     def test_names_with_zeros(self):
         b = fusec.GraphBuilder()
         with self.assertRaisesRegex(fusec.InvalidArgument, "zero bytes"):

@@ -164,6 +164,7 @@ def capture_one(options, module, torch, what, text):
     stream = torch.cuda.Stream()
     captured = torch.cuda.CUDAGraph()
     # The first run of all is the captured one.
+    program.prepare(inputs, [outputs[0]])
     with torch.cuda.graph(captured, stream=stream):
         program.run(inputs, [outputs[0]], stream.cuda_stream)
     differ = 0

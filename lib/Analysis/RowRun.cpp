@@ -10,6 +10,8 @@ using namespace fusec;
 using namespace fusec::analysis;
 
 static constexpr int64_t kVectorBytes = 16;
+// Banks of shared memory are words.
+static constexpr int64_t kWordBytes = 4;
 // Static shared memory of a block, of which states of reductions take what is
 // left of 48 KB.
 static constexpr int64_t kSharedBytes = 44 * 1024;
@@ -53,6 +55,21 @@ SmallVector<RunBuffer, 4> analysis::runBuffers(const RegionForm &form) {
   return result;
 }
 
+/// Makes a lane take whole words of the narrowest elements, where that leaves
+/// it no more elements. Rows may start within a word: their two ends are apart
+/// then, at most one of them a lane. 129 bf16 are two words a lane and one end,
+/// or five single elements; 127 are four, or two words and an end.
+static void takeWords(RowTiling &tiling, int64_t columns, int64_t bytes) {
+  int64_t word = std::max<int64_t>(1, kWordBytes / bytes);
+  RowTiling words = tiling;
+  words.vector = word;
+  words.edges = columns % word ? 2 * word - 2 : 0;
+  int64_t elements = ceilDiv(words.body(columns), 32 * word) * word;
+  if (tiling.lanes == 32 && words.leastBody(columns) >= 32 * word &&
+      elements + (words.edges > 0) <= ceilDiv(columns, 32))
+    tiling = words;
+}
+
 std::optional<RowTiling> analysis::runRows(const RegionForm &form,
                                            const AccessFacts &access,
                                            RowTiling whole,
@@ -61,12 +78,17 @@ std::optional<RowTiling> analysis::runRows(const RegionForm &form,
   if (!access.isDense)
     return std::nullopt;
   RowTiling result = whole;
+  takeWords(result, columns, access.elementBytes);
+  int64_t body = result.body(columns);
+  auto vectors = [&] {
+    return ceilDiv(body, result.vector * result.lanes * result.columnWarps);
+  };
   result.columnWarps = 1;
-  while (ceilDiv(columns, result.lanes * result.columnWarps) > kMostElements)
+  while (vectors() * result.vector > kMostElements)
     result.columnWarps *= 2;
   if (result.columnWarps > kMostWarps)
     return std::nullopt;
-  result.repeats = ceilDiv(columns, result.lanes * result.columnWarps);
+  result.repeats = vectors();
   result.columnsPerSplit = columns;
   result.rowWarps = std::max<int64_t>(1, kWarps / result.columnWarps);
   result.rowRepeats = 1;
@@ -81,7 +103,7 @@ std::optional<RowTiling> analysis::runRows(const RegionForm &form,
   };
   // In registers and shared memory, and on all multiprocessors.
   auto fits = [&](const RowTiling &tiling, int64_t elements) {
-    return tiling.repeats * tiling.rowRepeats <= elements &&
+    return tiling.vector * tiling.repeats * tiling.rowRepeats <= elements &&
            sharedBytes(tiling) <= kSharedBytes &&
            tiling.blocks(rows) >= 2 * int64_t(target.multiprocessors);
   };

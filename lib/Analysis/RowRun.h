@@ -10,9 +10,9 @@ namespace fusec::analysis {
 
 /// `whole`, a tiling in which a block holds whole rows in single elements, with
 /// so many rows that they are one run of whole vectors in memory, which goes
-/// through shared memory. Nothing where such a run does not fit the registers
-/// and shared memory of a block, where rows do not follow each other, or where
-/// such blocks would not fill the machine.
+/// through shared memory, of which threads take words. Nothing where such a run
+/// does not fit the registers and shared memory of a block, where rows do not
+/// follow each other, or where such blocks would not fill the machine.
 std::optional<RowTiling> runRows(const RegionForm &form,
                                  const AccessFacts &access, RowTiling whole,
                                  const TargetInfo &target);

@@ -158,7 +158,8 @@ struct RowTiling {
   int64_t skew = 0;
   /// Rows start anywhere in a vector of memory, but those of a block follow
   /// each other and are whole vectors together: inputs and outputs go through
-  /// shared memory as one run, of which threads take single elements.
+  /// shared memory as one run, of which threads take words; where rows start
+  /// within a word, `edges` says so of these.
   bool isRun = false;
   /// All blocks meet between two passes over the columns, of which each of
   /// `splits` blocks has a share; `rows` and `columns` are then as it says.

@@ -113,6 +113,7 @@ void RowSchedule::enterColumns(Value start) {
 }
 
 void RowSchedule::enterSpine(Value rowLinear, Value columnLinear) {
+  columnFull = columnLinear;
   rowMaskFull = rowsInside(full, rowLinear);
   fullMask = rowMaskFull;
   if (columnMask)
@@ -252,15 +253,18 @@ void RowSchedule::computeUniform(unsigned level) {
   }
 }
 
+SmallVector<Value>
+RowSchedule::statesOfRows(const analysis::RegionStage &stage) {
+  auto op = cast<graph::ReductionOpInterface>(stage.op);
+  SmallVector<Value> lifted = liftTile(stage);
+  return op.getSelected() ? addTile(op, startOf(op), lifted) : lifted;
+}
+
 void RowSchedule::reduceLevel(ArrayRef<const analysis::RegionStage *> stages) {
   if (!isLooped()) {
-    for (const analysis::RegionStage *stage : stages) {
-      auto op = cast<graph::ReductionOpInterface>(stage->op);
-      SmallVector<Value> state = liftTile(*stage);
-      if (op.getSelected())
-        state = addTile(op, startOf(op), state);
-      finish(*stage, reduceTiles(op, state));
-    }
+    for (const analysis::RegionStage *stage : stages)
+      finish(*stage, reduceTiles(cast<graph::ReductionOpInterface>(stage->op),
+                                 statesOfRows(*stage)));
     return;
   }
   OpBuilder::InsertionGuard guard(kb.builder);

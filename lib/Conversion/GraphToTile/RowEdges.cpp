@@ -29,6 +29,8 @@ RowSchedule::Body RowSchedule::bodyOf(Value rowLinear) {
       eb.divIndex(eb.addIndex(start, tiling.vector - 1), tiling.vector);
   Value first =
       eb.make<arith::SubIOp>(eb.mulIndex(vectors, tiling.vector), start);
+  if (hasEqualBodies())
+    return {first, eb.index(body / tiling.vector)};
   Value rest = eb.make<arith::SubIOp>(eb.index(columns), first);
   return {first, eb.divIndex(rest, tiling.vector)};
 }
@@ -41,6 +43,8 @@ std::pair<Value, Value> RowSchedule::columnsAt(Value rowLinear, Value place) {
   Body whole = bodyOf(rowLinear);
   Value column = eb.addIndex(place, whole.first);
   kb.emitter.open(column);
+  if (hasEqualBodies())
+    return {column, kb.below(full, place, kb.index(body))};
   Value vector = eb.divIndex(place, tiling.vector);
   return {column, eb.make<arith::CmpIOp>(arith::CmpIPredicate::slt, vector,
                                          whole.vectors)};
@@ -62,8 +66,13 @@ void RowSchedule::enterEdges() {
   Body whole = bodyOf(rowLinear);
   Value all = eb.index(columns);
   Value end = eb.mulIndex(whole.vectors, tiling.vector);
-  columnMask = eb.logicalAnd(below(before, eb.index(tiling.edges)),
-                             below(edge, eb.make<arith::SubIOp>(all, end)));
+  Value count = eb.make<arith::SubIOp>(all, end);
+  columnMask =
+      eb.logicalAnd(below(before, eb.index(tiling.edges)), below(edge, count));
+  // Reads of shared memory need no mask where others read the last end again.
+  if (tiling.isRun)
+    edge = eb.make<arith::MinSIOp>(edge,
+                                   eb.make<arith::SubIOp>(count, eb.index(1)));
   // Of the blocks that share a row, the first has its ends.
   if (tiling.splits > 1) {
     Value part = tile::SplatOp::create(kb.builder, kb.loc, place.getType(),
@@ -74,6 +83,8 @@ void RowSchedule::enterEdges() {
   Value behind = eb.addIndex(eb.addIndex(whole.first, end), edge);
   Value column = eb.select(below(behind, all), behind,
                            eb.make<arith::SubIOp>(behind, all));
+  if (tiling.isRun)
+    kb.emitter.setBounds(column, {0, columns - 1});
   enterSpine(rowLinear, column);
 }
 

@@ -7,14 +7,16 @@
 //   every input of full size, as one run of vectors -> shared memory, in the
 //     background
 //   barrier
-//   single elements of shared memory -> reductions -> shared memory
+//   words of shared memory -> reductions -> shared memory
 //   barrier
 //   every output of full size, as one run of vectors -> memory
 //
-// Neighbouring lanes take neighbouring elements, so banks do not conflict, and
+// Neighbouring lanes take neighbouring words, so banks do not conflict, and
 // each element is read and written by one thread, so that an output may have
-// the place of an input. The last block, whose rows end within a vector, copies
-// single elements.
+// the place of an input. Where rows start within a word, as every other one of
+// 127 bf16 does, what lies between whole words is apart (RowEdges.cpp): a row
+// of 129 is 64 words and one element, which is at either end. The last block,
+// whose rows end within a vector, copies single elements.
 //===----------------------------------------------------------------------===//
 #include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,7 +46,19 @@ protected:
                             : RowSchedule::rowsInside(carrier, linear);
   }
 
+  // Rows of a block start where they do in memory: blocks do at whole vectors.
+  Body bodyOf(Value) override { return RowSchedule::bodyOf(rowHere); }
+  SmallVector<Value> statesOfRows(const analysis::RegionStage &stage) override;
+
 private:
+  /// A tile of a row's elements: which, and those of them that exist.
+  struct Part {
+    SmallVector<Value> spine;
+    Value column, rowMask, columnMask, mask;
+  };
+  Part here() const;
+  void enter(const Part &part);
+  void enterAll();
   void allocate();
   /// Builds what whole groups of rows do and what the rows of the last do.
   void split(llvm::function_ref<void()> whole, llvm::function_ref<void()> rest);
@@ -60,6 +74,7 @@ private:
   Value placeHere();
   Value load(unsigned buffer);
   void store(unsigned buffer, Value value);
+  void storeHere(ValueRange values);
   Type storageOf(unsigned buffer) const {
     return RegionEmitter::storageType(
         cast<RankedTensorType>(buffers[buffer].type).getElementType());
@@ -67,6 +82,10 @@ private:
 
   SmallVector<analysis::RunBuffer, 4> buffers;
   SmallVector<Value> shared;
+  /// Rows of the full carrier within the block.
+  Value rowHere;
+  /// Whole words, and then the ends if there are any.
+  SmallVector<Part, 2> parts;
   /// Elements of a block.
   int64_t count;
 };
@@ -173,9 +192,11 @@ void RunSchedule::copyOut() {
         continue;
       Places at = places(storageOf(i));
       graph::ElementBuilder eb = kb.emitter.elements();
+      // Where a copy came, there are zeros past the last vector.
+      Value mask = buffer.input && hasWholeGroups() ? Value() : at.mask;
       Value loaded = tile::LoadOp::create(
-          kb.builder, kb.loc, eb.type(storageOf(i)), shared[i], at.place,
-          at.mask, at.mask ? eb.zero(storageOf(i)) : Value(), /*vector=*/1);
+          kb.builder, kb.loc, eb.type(storageOf(i)), shared[i], at.place, mask,
+          mask ? eb.zero(storageOf(i)) : Value(), /*vector=*/1);
       tile::StoreOp::create(kb.builder, kb.loc, loaded,
                             kb.outputBuffer(*buffer.output), at.offset, at.mask,
                             /*vector=*/1);
@@ -190,10 +211,49 @@ void RunSchedule::copyOut() {
 
 /// Where the elements of the full carrier are in the run.
 Value RunSchedule::placeHere() {
-  graph::ElementBuilder eb = kb.emitter.elements();
-  Value row = kb.axisTile(full, 0, kb.index(0));
-  Value column = kb.axisTile(full, 1, kb.index(0));
-  return eb.addIndex(eb.mulIndex(row, columns), column);
+  return kb.emitter.offset({rowHere, columnFull}, {tiling.rows(), columns});
+}
+
+RunSchedule::Part RunSchedule::here() const {
+  return {spineFull, columnFull, rowMaskFull, columnMask, fullMask};
+}
+
+void RunSchedule::enter(const Part &part) {
+  spineFull = part.spine;
+  columnFull = part.column;
+  rowMaskFull = part.rowMask;
+  columnMask = part.columnMask;
+  fullMask = part.mask;
+  kb.emitter.setCarrier(full);
+  kb.emitter.setMask(fullMask);
+}
+
+void RunSchedule::enterAll() {
+  rowHere = kb.axisTile(full, 0, kb.index(0));
+  kb.emitter.setRange(rowHere, tiling.rows());
+  enterColumns(kb.index(0));
+  parts.push_back(here());
+  if (!tiling.edges)
+    return;
+  enterEdges();
+  parts.push_back(here());
+}
+
+SmallVector<Value>
+RunSchedule::statesOfRows(const analysis::RegionStage &stage) {
+  enter(parts.front());
+  SmallVector<Value> states = liftTile(stage);
+  if (parts.size() == 1)
+    return states;
+  // Few registers have an end: the others add nothing, not even an identity.
+  enter(parts.back());
+  Value mask = std::exchange(columnMask, Value());
+  SmallVector<Value> ends = liftTile(stage);
+  SmallVector<Value> all =
+      addTile(cast<graph::ReductionOpInterface>(stage.op), ends, states);
+  for (auto [state, both] : llvm::zip(states, all))
+    state = kb.emitter.elements().select(mask, both, state);
+  return states;
 }
 
 Value RunSchedule::load(unsigned buffer) {
@@ -215,6 +275,18 @@ void RunSchedule::store(unsigned buffer, Value value) {
                         placeHere(), kb.emitter.getMask(), /*vector=*/1);
 }
 
+/// Stores the outputs of each element in their places.
+void RunSchedule::storeHere(ValueRange values) {
+  for (auto [i, output] : llvm::enumerate(form.outputs)) {
+    if (!isFull(output))
+      continue;
+    const auto *buffer = llvm::find_if(
+        buffers, [&](const analysis::RunBuffer &b) { return b.output == i; });
+    store(buffer - buffers.begin(), values.front());
+    values = values.drop_front();
+  }
+}
+
 void RunSchedule::run() {
   markQuotients();
   kb.begin(tiling.threads(), {tiling.blocks(rows), 1, 1}, {rows});
@@ -227,18 +299,18 @@ void RunSchedule::run() {
         return load(i);
     return lookup(value, index);
   };
-  enterColumns(kb.index(0));
+  enterAll();
   reduceLevels();
   storeUniform();
   // All of them first: they may take the places of inputs.
-  SmallVector<Value> values = fullValues();
-  for (auto [i, output] : llvm::enumerate(form.outputs)) {
-    if (!isFull(output))
-      continue;
-    const auto *buffer = llvm::find_if(
-        buffers, [&](const analysis::RunBuffer &b) { return b.output == i; });
-    store(buffer - buffers.begin(), values.front());
-    values.erase(values.begin());
+  SmallVector<SmallVector<Value>, 2> values;
+  for (const Part &part : parts) {
+    enter(part);
+    values.push_back(fullValues());
+  }
+  for (auto [part, all] : llvm::zip(parts, values)) {
+    enter(part);
+    storeHere(all);
   }
   copyOut();
 }

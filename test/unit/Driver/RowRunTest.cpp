@@ -104,6 +104,33 @@ TEST(RowRun, MixedTypes) {
              options("bf16"));
 }
 
+// Words of the narrowest type, and up to six elements at the ends of a row.
+TEST(RowRun, WordsOfBytes) {
+  for (int64_t columns : {131, 133, 134, 135, 258}) {
+    std::string wide = typeOf(35, columns, "f32"),
+                narrow = typeOf(35, columns, "i8");
+    checkGraph("func.func @f(%x: " + wide + ", %w: " + narrow + ") -> (" +
+                   narrow + ", " + wide +
+                   ") {\n%c = graph.cast %w : " + narrow + " -> " + wide +
+                   "\n%s = graph.add %x, %c : " + wide +
+                   "\n%y = graph.softmax %s [1] : " + wide +
+                   "\n%z = graph.add %w, %w : " + narrow +
+                   "\nreturn %z, %y : " + narrow + ", " + wide + "\n}",
+               options("f32"));
+  }
+}
+
+// Rows that start within a word have one element apart.
+TEST(RowRun, TakesWords) {
+  std::string text = textOf(addNorm(131072, 129, "bf16"), TargetInfo::h200());
+  EXPECT_NE(text.find("lds<2>("), std::string::npos) << text;
+  EXPECT_NE(text.find("sts<2>(s0"), std::string::npos) << text;
+  EXPECT_NE(text.find("sts<1>(s0"), std::string::npos) << text;
+  // Four words would be no fewer than 127 elements of 32 lanes.
+  text = textOf(addNorm(131072, 127, "bf16"), TargetInfo::h200());
+  EXPECT_EQ(text.find("lds<2>("), std::string::npos) << text;
+}
+
 // Copies and stores take vectors, and the places of inputs are used again.
 TEST(RowRun, GoesThroughSharedMemory) {
   std::string text = textOf(addNorm(131072, 127, "bf16"), TargetInfo::h200());

@@ -68,6 +68,7 @@ private:
     llvm::SmallVector<mlir::AffineExpr> loops;
   };
   llvm::SmallVector<Partial> partials;
+  llvm::DenseSet<mlir::Operation *> gathered;
 
   bool refuse(Refusal why) {
     if (!refusal)
@@ -91,6 +92,7 @@ private:
   bool guessStage();
   bool guessOutput();
   bool checkStages();
+  mlir::AffineMap gatheredRows(mlir::Value value) const;
   bool collectOutputs();
   bool plainShortcut();
   mlir::AffineMap identity(unsigned numResults, unsigned first = 0);

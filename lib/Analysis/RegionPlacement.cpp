@@ -285,9 +285,33 @@ bool RegionBuilder::checkStages() {
   return true;
 }
 
+/// Where on the spine the operands of `value` are, if it is a concatenation of
+/// values that are one a row; else null. What the region makes of such a value
+/// would be read for each of its elements, of which a row has several.
+AffineMap RegionBuilder::gatheredRows(Value value) const {
+  auto concat = value.getDefiningOp<graph::ConcatOp>();
+  if (!concat || form.kind != KernelKind::Row || !form.columns.empty() ||
+      uses.contains(value))
+    return {};
+  AffineMap map = placed.lookup(concat.getInputs().front());
+  bool areRows = llvm::all_of(concat.getInputs(), [&](Value input) {
+    return inside.lookup(input.getDefiningOp()) &&
+           shapeOf(input)[concat.getAxis()] == 1 && placed.lookup(input) == map;
+  });
+  return map && areRows && !usesDimIn(map, numParallel, spine.size())
+             ? map
+             : AffineMap();
+}
+
 bool RegionBuilder::collectOutputs() {
   for (Value value : outputs) {
     AffineMap map = placed.lookup(value);
+    if (!map && (map = gatheredRows(value))) {
+      gathered.insert(value.getDefiningOp());
+      form.outputs.push_back({value, map, true});
+      form.outputs.back().isGathered = true;
+      continue;
+    }
     bool uniform = map && !usesDimIn(map, numParallel, spine.size());
     if (!map || (form.kind == KernelKind::Contraction && !uniform))
       return refuse({RefusalReason::OutputShapesDiffer, value.getDefiningOp(),

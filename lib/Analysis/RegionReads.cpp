@@ -74,11 +74,12 @@ bool RegionBuilder::readOperands(const OpFacts *op, ArrayRef<AffineMap> maps) {
     Operation *producer = operand.getDefiningOp();
     if (!producer || !inside.contains(producer))
       continue;
+    bool isSame = op->isPlain || gathered.contains(op->op);
     for (AffineMap map : maps) {
       bool known = map && access.map && !access.isIndirect;
-      AffineMap read = !known        ? AffineMap()
-                       : op->isPlain ? map
-                                     : composeIndex(access.map, map, spine);
+      AffineMap read = !known   ? AffineMap()
+                       : isSame ? map
+                                : composeIndex(access.map, map, spine);
       if (!addRead(operand, read))
         return false;
     }

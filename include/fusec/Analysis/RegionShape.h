@@ -77,13 +77,17 @@ llvm::StringRef name(KernelKind kind);
 /// A value that the kernel stores.
 struct RegionOutput {
   mlir::Value value;
-  /// Spine dims -> index in `value`; visits each element once.
+  /// Spine dims -> index in `value`; visits each element once (or each row's
+  /// first where they are gathered).
   mlir::AffineMap index;
   /// Stored once per parallel index: `index` uses no reduced dim.
   bool isUniform = false;
   /// Row: made of column sums: stored once per reduced index, when all rows are
   /// done; `index` uses no parallel dim. Contraction: a statistic of columns.
   bool isColumn = false;
+  /// Row: a concatenation of values that are one a row. Operand i is stored at
+  /// `index` with i along the axis on which they are joined.
+  bool isGathered = false;
   /// Contraction: one value a row or column, stored when that is complete;
   /// `index` uses no dim that `statistics` of its kind reduce.
   bool isStatistic = false;

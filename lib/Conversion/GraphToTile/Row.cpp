@@ -309,11 +309,22 @@ void RowSchedule::storeUniform() {
         type.getNumElements() == 0 && KernelBuilder::product(form.parallel) > 0;
     if (!output.isUniform || isEmpty)
       continue;
-    Value value = uniformValue(output.value);
+    auto gather = output.isGathered
+                      ? output.value.getDefiningOp<graph::ConcatOp>()
+                      : graph::ConcatOp();
+    SmallVector<Value> values =
+        gather ? llvm::to_vector_of<Value>(gather.getInputs())
+               : SmallVector<Value>{output.value};
+    for (Value &value : values)
+      value = uniformValue(value);
     kb.emitter.setCarrier(row);
-    SmallVector<Value> index =
-        kb.emitter.elements().apply(output.index, spineRow);
-    kb.emitter.store(value, kb.outputBuffer(i), type, index, rowMask);
+    graph::ElementBuilder eb = kb.emitter.elements();
+    SmallVector<Value> index = eb.apply(output.index, spineRow);
+    for (auto [k, value] : llvm::enumerate(values)) {
+      if (gather)
+        index[gather.getAxis()] = eb.index(k);
+      kb.emitter.store(value, kb.outputBuffer(i), type, index, rowMask);
+    }
     kb.emitter.setCarrier(full);
   }
 }

@@ -223,17 +223,34 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
                   std::max(total, KernelBuilder::product(sizes)), block)) *
                       block -
                   1});
+    struct Element {
+      unsigned output;
+      SmallVector<Value> index;
+      Value value;
+    };
+    SmallVector<Element> elements;
+    auto storeAll = [&] {
+      for (const Element &e : elements)
+        kb.emitter.store(
+            e.value, kb.outputBuffer(e.output),
+            cast<RankedTensorType>(form.outputs[e.output].value.getType()),
+            e.index, mask);
+      elements.clear();
+    };
     for (int64_t piece = 0; piece < pieces; ++piece) {
       SmallVector<Value> at(spine);
       if (piece)
         at.back() = eb.addIndex(at.back(), piece * sizes.back());
       for (auto [i, output] : llvm::enumerate(form.outputs)) {
         SmallVector<Value> index = eb.apply(output.index, at);
-        kb.emitter.store(
-            kb.emitter.emit(output.value, index), kb.outputBuffer(i),
-            cast<RankedTensorType>(output.value.getType()), index, mask);
+        elements.push_back(
+            {unsigned(i), index, kb.emitter.emit(output.value, index)});
+        // Loads behind a store would not be those of the first piece.
+        if (pieces == 1)
+          storeAll();
       }
     }
+    storeAll();
   };
   // A mask that divides vectors makes single elements of them, and one that
   // differs from vector to vector keeps what they share apart: only in the last

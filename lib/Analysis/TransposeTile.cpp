@@ -16,6 +16,9 @@ using namespace fusec::analysis;
 static constexpr int64_t kLongRun = 256, kShortRun = 128;
 // Two for each multiprocessor.
 static constexpr int64_t kManyBlocks = 256;
+// Where a launch is shared, fewer blocks of more elements a thread are long
+// texts that few multiprocessors run.
+static constexpr int64_t kFewBlocks = 8;
 static constexpr int64_t kAccessBytes = 16;
 // What the L2 moves at once.
 static constexpr int64_t kSectorBytes = 32;
@@ -180,6 +183,8 @@ void Finder::chooseSides(TransposeTile &tile, int64_t bytes, int64_t run) {
   };
   tile.rows.tile = side(tile.rows.size, bytes);
   tile.columns.tile = side(tile.columns.size + tile.lead, outputBytes);
+  if (threads && blocks(tile) < kFewBlocks)
+    tile.rows.tile = tile.columns.tile = kLeastTile;
   int64_t moved = tile.rows.tile * tile.columns.tile * bytes;
   tile.warps = threads ? threads / 32 : moved > 256 * kThreadBytes ? 16 : 8;
 }

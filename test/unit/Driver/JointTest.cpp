@@ -260,6 +260,13 @@ TEST(Chain, ValuesAreKeptByTheBlocks) {
   EXPECT_NE(result.program.kernels.front().source.find("Sent<f32, 8>"), std::string::npos);
 }
 
+// A turned step of few elements has small tiles: no thread has 32 of them.
+TEST(Chain, TurnedStepsHaveSmallTiles) {
+  std::string text = onlyText(rounds(60, 6, "f32"));
+  EXPECT_NE(text.find(" a0[8]"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" a0[32]"), std::string::npos) << text;
+}
+
 // Sends have whole words: values of 16 bits stay in memory.
 TEST(Chain, ShortElementsStayInMemory) {
   EXPECT_EQ(onlyText(rounds(32, 4, "f16")).find("Kept<"), std::string::npos);

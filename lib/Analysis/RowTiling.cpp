@@ -148,6 +148,14 @@ private:
     int64_t bytes = *llvm::max_element(states);
     return arrays * tiling.rows() * tiling.columns() * bytes <= kStateBytes;
   }
+  /// Whether the states of a block's threads fit, where warps meet: an array
+  /// for each.
+  bool hasRoomForWarps(const RowTiling &tiling) const {
+    SmallVector<int64_t> states = stateBytes();
+    return stateCount() * tiling.threads() * tiling.vector *
+               *llvm::max_element(states) <=
+           kStateBytes;
+  }
   /// A list for each warp is all that is kept of a row that is walked once.
   bool isSelected() const {
     return countPasses(form, false) == 1 &&
@@ -448,7 +456,7 @@ RowTiling Chooser::choose(int64_t vector, bool across) {
            split.splits * split.rows() * stateCount() > kPartValues) {
       RowTiling larger = split;
       larger.columnWarps *= 2;
-      if (split.skew && !hasRoomForStates(larger))
+      if (split.skew ? !hasRoomForStates(larger) : !hasRoomForWarps(larger))
         break;
       split = larger;
       addSplits(split);

@@ -5,10 +5,24 @@
 // them. A part is at least 64 KB, so sizes here are just above a multiple.
 //===----------------------------------------------------------------------===//
 #include "Differential.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace fusec;
 using namespace fusec::test;
+
+/// The text of the first kernel of a graph.
+static std::string textOf(const std::string &graph) {
+  mlir::DialectRegistry registry;
+  driver::registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(graph, &context);
+  driver::CompileOptions options;
+  options.target = TargetInfo::h200();
+  return llvm::cantFail(driver::compile(*module, options))
+      .program.kernels.front()
+      .source;
+}
 
 static std::string reduce(const char *kind, const char *type, int64_t rows,
                           int64_t columns, int axis) {
@@ -188,6 +202,39 @@ static std::string varianceOf(llvm::StringRef what, int64_t columns) {
   })",
              columns, what)
       .str();
+}
+
+// The warps of a block meet in an array for each state: larger blocks leave the
+// last one less to combine, but not more than its static shared memory holds.
+TEST(RowSplit, StatesFitSharedMemory) {
+  for (const char *type : {"bf16", "f32"})
+    for (int64_t columns : {32, 64, 304, 600, 1024}) {
+      std::string graph =
+          llvm::formatv(
+              R"(func.func @f(%x: tensor<262144x{0}x{1}>) -> (tensor<{0}xf32>, tensor<{0}xf32>) {{
+    %w = graph.cast %x : tensor<262144x{0}x{1}> -> tensor<262144x{0}xf32>
+    %s = graph.reduce sum %w [0] : tensor<262144x{0}xf32> -> tensor<{0}xf32>
+    %n = graph.constant dense<262144.0> : tensor<{0}xf32>
+    %m = graph.div %s, %n : tensor<{0}xf32>
+    %b = graph.broadcast %m [1] : tensor<{0}xf32> -> tensor<262144x{0}xf32>
+    %d = graph.sub %w, %b : tensor<262144x{0}xf32>
+    %q = graph.mul %d, %d : tensor<262144x{0}xf32>
+    %v = graph.reduce sum %q [0] : tensor<262144x{0}xf32> -> tensor<{0}xf32>
+    return %m, %v : tensor<{0}xf32>, tensor<{0}xf32>
+  })",
+              columns, type)
+              .str();
+      std::string text = textOf(graph);
+      llvm::StringRef rest = text, macro = "FUSEC_SHARED(f32, ";
+      int64_t bytes = 0, count = 0;
+      while (rest.contains(macro)) {
+        rest = rest.split(macro).second;
+        ASSERT_FALSE(rest.split(", ").second.consumeInteger(10, count));
+        bytes += 4 * count;
+      }
+      EXPECT_GT(bytes, 0) << text;
+      EXPECT_LE(bytes, 48 * 1024) << type << " " << columns;
+    }
 }
 
 // Parts without elements join with a mean whose square overflows.

@@ -156,3 +156,21 @@ func.func @norm_rotate(%x: tensor<256x64xf32>, %cos: tensor<256x64xf32>, %sin: t
   %o = graph.add %yc, %rs : tensor<256x64xf32>
   return %o : tensor<256x64xf32>
 }
+
+// -----
+
+// Several values of a row side by side are an output of the row's kernel: each
+// operand of the concatenation is one value a row.
+// CHECK-LABEL: func @values_side_by_side
+// CHECK-COUNT-1: graph.fusion
+// CHECK: graph.concat
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @values_side_by_side(%x: tensor<4096x4096xf32>) -> tensor<4096x2xf32> {
+  %a = graph.reduce max %x [1] : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %b = graph.reduce min %x [1] : tensor<4096x4096xf32> -> tensor<4096xf32>
+  %c = graph.reshape %a : tensor<4096xf32> -> tensor<4096x1xf32>
+  %d = graph.reshape %b : tensor<4096xf32> -> tensor<4096x1xf32>
+  %e = graph.concat %c, %d axis = 1 : tensor<4096x1xf32>, tensor<4096x1xf32> -> tensor<4096x2xf32>
+  return %e : tensor<4096x2xf32>
+}

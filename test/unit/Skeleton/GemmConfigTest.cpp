@@ -24,6 +24,11 @@ TEST(GemmConfig, HasTheFormulasOfTheDeviceTemplate) {
   EXPECT_EQ(config.sharedBytes(), 3 * (128 + 256) * 64 * 2);
   config.stages = 2, config.tileK = 32;
   EXPECT_EQ(config.sharedBytes(), 128 * 256 * 4) << "the staged f32 tile";
+  config.kind = GemmKind::F32;
+  EXPECT_EQ(config.sharedBytes(), 128 * 256 * 4);
+  config.stages = 3;
+  EXPECT_EQ(config.sharedBytes(), 3 * (132 + 260) * 32 * 4)
+      << "four elements behind each line";
   EXPECT_EQ(config.grid(4096, 4096, 3, {}), 32 * 16 * 3);
   EXPECT_EQ(config.grid(1, 257, 1, {}), 2);
 }
@@ -339,8 +344,9 @@ TEST(GemmConfig, MeetsTheConstraintsOfTheDeviceTemplate) {
             if (c.loop == GemmLoop::Warp)
               EXPECT_EQ(c.tileN & (c.tileN - 1), 0) << c.deviceType();
             if (kind == GemmKind::F32) {
-              EXPECT_TRUE(c.tileM == 16 * c.warpsM || c.tileM == 32 * c.warpsM);
-              EXPECT_TRUE(c.tileN == 32 * c.warpsN || c.tileN == 64 * c.warpsN);
+              EXPECT_GE(c.tileM, 16 * c.warpsM);
+              EXPECT_GE(c.tileN, 32 * c.warpsN);
+              EXPECT_LE(c.tileM * c.tileN, 64 * 64 * c.warpsM * c.warpsN);
               EXPECT_GE(c.tileK, 4 * c.warpsK);
             } else if (c.loop == GemmLoop::Warpgroup) {
               EXPECT_EQ(c.tileM, 16 * c.warpsM);

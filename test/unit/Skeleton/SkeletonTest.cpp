@@ -78,7 +78,9 @@ struct KernelCase {
     if (isWarpgroup())
       return stages * (tileM + products * ((tileN + 63) / 64 * 64)) * tileK *
              byteSize(type);
-    return std::max<uint32_t>(stages * (tileM + tileN) * tileK * byteSize(type),
+    int gaps = llvm::StringRef(kind) == "F32" ? 8 : 0;
+    return std::max<uint32_t>(stages * (tileM + tileN + gaps) * tileK *
+                                  byteSize(type),
                               warpsK * tileM * tileN * 4);
   }
 };
@@ -301,6 +303,9 @@ const KernelCase kCases[] = {
     // Warps divide k; a thread makes 8 x 8, 4 x 4 results.
     {"f32_divided", "F32", DType::F32, 64, 64, 32, 2, 1, 2, 8, asyncK,
      asyncOuter, 4},
+    {"f32_tall", "F32", DType::F32, 64, 64, 8, 1, 1, 3, 8, asyncK, asyncK},
+    {"f32_wide", "F32", DType::F32, 64, 256, 16, 2, 2, 2, 8, asyncOuter,
+     asyncK},
     {"f32_divided8", "F32", DType::F32, 32, 64, 64, 1, 1, 2, 8, computedK(4),
      computedOuter(1), 8},
     {"f32_small", "F32", DType::F32, 32, 32, 64, 2, 1, 2, 8, asyncOuter, asyncK,

@@ -154,6 +154,16 @@ constexpr Candidate kTf32Computed[] = {
 };
 // The last four are for few results: warps divide k, or a thread makes less.
 constexpr Candidate kSingle[] = {
+    {128, 128, 32, 4, 2, 1, 3, 2, 47.4, 0.92},
+    {128, 128, 16, 4, 2, 1, 3, 1, 41, 1},
+    {64, 64, 16, 2, 1, 1, 3, 4, 43, 0.25},
+    {64, 64, 32, 2, 1, 4, 2, 1, 38, 1},
+    {32, 64, 64, 1, 1, 8, 2, 1, 32, 1},
+    {32, 32, 64, 2, 1, 4, 2, 2, 24, 0.7},
+    {16, 32, 64, 1, 1, 8, 2, 2, 16, 0.7},
+};
+// What a computed operand holds leaves no registers for a second block.
+constexpr Candidate kSingleComputed[] = {
     {128, 128, 32, 4, 2, 1, 3, 1, 46, 1},  {128, 128, 16, 4, 2, 1, 3, 1, 41, 1},
     {64, 64, 16, 2, 1, 1, 3, 4, 43, 0.25}, {64, 64, 32, 2, 1, 4, 2, 1, 38, 1},
     {32, 64, 64, 1, 1, 8, 2, 1, 32, 1},    {32, 32, 64, 2, 1, 4, 2, 2, 24, 0.7},
@@ -168,7 +178,7 @@ llvm::ArrayRef<Candidate> candidates(GemmKind kind, bool computed) {
   case GemmKind::TF32:
     return computed ? llvm::ArrayRef(kTf32Computed) : llvm::ArrayRef(kTf32);
   case GemmKind::F32:
-    return kSingle;
+    return computed ? llvm::ArrayRef(kSingleComputed) : llvm::ArrayRef(kSingle);
   case GemmKind::I8:
   case GemmKind::I8U8:
   case GemmKind::U8I8:
@@ -265,7 +275,9 @@ int64_t GemmConfig::sharedBytes() const {
   if (loop == GemmLoop::Warpgroup)
     return stages * (tileM + products * int64_t(llvm::alignTo(tileN, 64))) *
            tileK * elementBytes();
-  int64_t ring = stages * (tileM + tileN) * tileK * elementBytes();
+  // Four elements lie behind each line of f32.
+  int64_t gap = kind == GemmKind::F32 ? 4 : 0;
+  int64_t ring = stages * (tileM + tileN + 2 * gap) * tileK * elementBytes();
   if (span) // 64 bytes a column for each copy
     ring = stages * (tileM * tileK * elementBytes() + tileN * staged * 64);
   if (loop == GemmLoop::Few)

@@ -131,7 +131,7 @@ struct GemmLayout {
 /// threads makes a TileM x TileN tile, TileK of k a step, through a ring of
 /// `Stages` tiles. GroupM row tiles are walked together so that neighbouring
 /// CTAs share rows and columns in L2. For Kind == F32 a warp's lanes are 4 x 8
-/// and each thread makes 4 or 8 rows by 4 or 8 columns; WarpsK > 1 divides each
+/// and each thread makes 4 x 4 to 8 x 16 results; WarpsK > 1 divides each
 /// step's k between groups of warps, whose sums are added in the end.
 template <GemmKind Kind, i32 TileM, i32 TileN, i32 TileK, i32 WarpsM,
           i32 WarpsN, i32 Stages, i32 GroupM, i32 WarpsK = 1>
@@ -156,9 +156,11 @@ struct GemmConfig {
   /// How lines of `Span` elements lie in shared memory.
   template <GemmOrder Order, i32 Span>
   using Layout = GemmLayout<Element, Order, Span>;
+  /// Elements behind each line of a tile (gemm_fma.cuh says why).
+  static constexpr i32 kGap = Kind == GemmKind::F32 ? 4 : 0;
   /// One slot of the ring: the A tile, then the B tile, in elements.
-  static constexpr i32 kSlotA = TileM * TileK;
-  static constexpr i32 kSlot = (TileM + TileN) * TileK;
+  static constexpr i32 kSlotA = (TileM + kGap) * TileK;
+  static constexpr i32 kSlot = kSlotA + (TileN + kGap) * TileK;
   static constexpr i32 kRingBytes = Stages * kSlot * i32(sizeof(Element));
   static constexpr i32 kStageBytes = WarpsK * TileM * TileN * 4;
   /// Dynamic shared memory that the launch must give.
@@ -175,8 +177,8 @@ struct GemmConfig {
   static_assert(Stages >= 2 && GroupM >= 1, "a ring has at least two slots");
   static_assert(TileN >= 32, "the epilogue stage needs four groups a row");
   static_assert(Kind == GemmKind::F32
-                    ? ((TileM == 16 * WarpsM || TileM == 32 * WarpsM) &&
-                       (TileN == 32 * WarpsN || TileN == 64 * WarpsN) &&
+                    ? (TileM >= 16 * WarpsM && TileN >= 32 * WarpsN &&
+                       TileM * TileN <= 64 * 64 * WarpsM * WarpsN &&
                        TileK >= 4 * WarpsK)
                     : (WarpsK == 1 && TileM % (16 * WarpsM) == 0 &&
                        TileN % (16 * WarpsN) == 0 && TileK >= 4 * kGroup),

@@ -37,6 +37,13 @@ struct GemmSideA {
     else
       cp_async16(ring, index, holes.baseA(), source.offset, source.valid);
   }
+  /// One element of 4 bytes.
+  template <class Shared>
+  FUSEC_DEVICE void copyOne(const Holes &holes, const Row &row, i32 k,
+                            Shared ring, i32 index) {
+    GemmSource source = holes.sourceA(row, k);
+    cp_async4(ring, index, holes.baseA(), source.offset, source.valid);
+  }
   template <class Element, i32 V>
   FUSEC_DEVICE void values(const Holes &holes, const Row &row, i32 k,
                            Element (&v)[V]) {
@@ -67,6 +74,13 @@ struct GemmSideB {
       cp_line16(ring, index, holes.baseB(), source.offset, source.valid);
     else
       cp_async16(ring, index, holes.baseB(), source.offset, source.valid);
+  }
+  /// One element of 4 bytes.
+  template <class Shared>
+  FUSEC_DEVICE void copyOne(const Holes &holes, const Row &row, i32 k,
+                            Shared ring, i32 index) {
+    GemmSource source = holes.sourceB(row, k);
+    cp_async4(ring, index, holes.baseB(), source.offset, source.valid);
   }
   template <class Element, i32 V>
   FUSEC_DEVICE void values(const Holes &holes, const Row &row, i32 k,
@@ -221,10 +235,11 @@ struct GemmLoader {
 };
 
 /// The loaders of both operands and the walk over the ring.
-template <class Config, class Holes>
+template <class Config, class Holes,
+          template <class, class, class, i32> class Loader = GemmLoader>
 struct GemmPipeline {
-  using LoaderA = GemmLoader<Config, Holes, GemmSideA<Holes>, Config::kTileM>;
-  using LoaderB = GemmLoader<Config, Holes, GemmSideB<Holes>, Config::kTileN>;
+  using LoaderA = Loader<Config, Holes, GemmSideA<Holes>, Config::kTileM>;
+  using LoaderB = Loader<Config, Holes, GemmSideB<Holes>, Config::kTileN>;
   LoaderA a;
   LoaderB b;
 

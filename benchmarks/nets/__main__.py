@@ -103,10 +103,14 @@ class Run:
     def start(self, case, path):
         """The row of a case, with its processes under "workers"."""
         from . import pool
-        threads = max(1, self.options.jobs // 4)
+        from .contenders import KINDS
+        # What builds alone has all cores, others share them.
+        jobs = max(1, self.options.jobs)
         workers = {kind: pool.Worker(kind, case, path, self.options,
                                      self.folder / f"{case.name}.{kind}.log",
-                                     threads) for kind in self.kinds}
+                                     max(1, jobs // 4) if
+                                     KINDS[kind].builds_beside else jobs)
+                   for kind in self.kinds}
         return {"case": case.name, "dtype": case.dtype, "contenders": {},
                 "workers": workers}
 
@@ -150,30 +154,44 @@ class Run:
                 limit, self.formats.get(w.case.name)), jobs)
             say(f"  {self.seconds():.0f} s: compiled {', '.join(kinds)}")
         alone = [k for k in self.kinds if not KINDS[k].builds_beside]
-        # What compile takes from eager comes first.
+        # What compile takes from eager comes first. JAX times kernels beside
+        # those that time none: their first runs last milliseconds.
         build([k for k in alone if k != "jax"], 1)
-        build([k for k in self.kinds if k not in alone], options.jobs)
-        build([k for k in alone if k == "jax"], 1)
+        with concurrent.futures.ThreadPoolExecutor(2) as both:
+            list(both.map(build, [[k for k in self.kinds if k not in alone],
+                                  [k for k in alone if k == "jax"]],
+                          [options.jobs, 1]))
 
     def outputs(self, row):
-        """Compares outputs. The reference's process ends with this."""
+        """Compares outputs, all at the same time. The reference's process ends
+        with this."""
         import numpy as np
 
         from . import check
-        expected = None
-        for kind, worker in row["workers"].items():
-            path = self.folder / f"{row['case']}.{kind}.npy"
+        workers = row["workers"]
+        paths = {kind: self.folder / f"{row['case']}.{kind}.npy"
+                 for kind in workers}
+
+        def put(kind):
             self.step(lambda w: w.ask("output", self.options.time_limit,
-                                      path=str(path)), worker)
-            if kind == "reference":
-                expected = np.load(path) if worker.alive else None
-                worker.close()
-            elif worker.alive and expected is not None:
-                try:
-                    worker.facts.update(check.judge(np.load(path), expected,
-                                                    row["dtype"]))
-                except ValueError as error:
-                    worker.facts["wrong"] = str(error)
+                                      path=str(paths[kind])), workers[kind])
+
+        def compare(kind):
+            worker = workers[kind]
+            if kind == "reference" or not worker.alive:
+                return
+            try:
+                worker.facts.update(check.judge(np.load(paths[kind]), expected,
+                                                row["dtype"]))
+            except ValueError as error:
+                worker.facts["wrong"] = str(error)
+        with concurrent.futures.ThreadPoolExecutor(len(workers)) as executor:
+            list(executor.map(put, workers))
+            if workers["reference"].alive:
+                expected = np.load(paths["reference"])
+                list(executor.map(compare, workers))
+        workers["reference"].close()
+        for path in paths.values():
             path.unlink(missing_ok=True)
 
     def measure(self, row):
@@ -236,7 +254,7 @@ class Run:
                 facts["failed"] = worker.failed
             row["contenders"][kind] = facts
         report.judge(row, self.options.peers)
-        say(f"{row['case']}: {row['verdict']} ({self.seconds():.0f} s)")
+        say(f"  {report.line(row)} ({self.seconds():.0f} s)")
 
     def group(self, cases, models):
         """Rows of cases that are prepared together, one by one."""

@@ -105,10 +105,12 @@ class Worker:
         raise Failure(text)
 
     def load(self, limit):
+        start = time.monotonic()
         self.facts.update(self.ask(
             "load", limit, kind=self.kind, path=self.path,
             case=dataclasses.asdict(self.case), target=self.options.target,
             seed=self.options.seed))
+        self.facts["load_s"] = time.monotonic() - start
 
     def build(self, limit, form=None):
         start = time.monotonic()

@@ -39,6 +39,19 @@ def judge(row, peers):
         row["verdict"] += f", best peer: {best[0]}"
 
 
+def line(row):
+    """A case as soon as it is measured: times in us, and what each contender
+    took to load and to build."""
+    parts = []
+    for name, entry in row["contenders"].items():
+        if name == "reference":
+            continue
+        steps = "+".join(f"{entry[key]:.1f}" for key in ("load_s", "build_s")
+                         if key in entry)
+        parts.append(f"{name} {_us(row, name)} ({steps or 'not loaded'})")
+    return f"{row['case']}: {row['verdict']}; us (s): {', '.join(parts)}"
+
+
 def table(rows, peers):
     """Text of all rows, one a line. Times in microseconds."""
     lines = [["network", "fusec", "p10", "p90", "launches", "kernels", "unfused",

@@ -558,6 +558,16 @@ FUSEC_DEVICE f64 to_f64_odd(u64 x) {
 FUSEC_DEVICE f64 to_f64_odd(i64 x) {
   return x < 0 ? -to_f64_odd(0 - (u64)x) : to_f64_odd((u64)x);
 }
+/// The same in f32, whose 24 digits are enough for a further rounding to at most
+/// 22: no conversion in f64, which would cost as much as four functions.
+FUSEC_DEVICE f32 to_f32_odd(u32 x) {
+  return (f32)(x >> 24 ? (x | ((x & 255u) + 255u)) & ~255u : x);
+}
+FUSEC_DEVICE f32 to_f32_odd(i32 x) {
+  // The odd one of two multiples of 128 beside it, of negative numbers too.
+  const bool isLong = (u32)x + 0x1000000u > 0x2000000u;
+  return (f32)(isLong ? (x | ((x & 127) + 127)) & ~127 : x);
+}
 
 template <class T>
 FUSEC_DEVICE T from_f32(f32 x) {
@@ -587,6 +597,10 @@ FUSEC_DEVICE T cvt_sat(F x) {
   if (x <= low)
     return L::min;
   return (T)x;
+}
+template <class T>
+FUSEC_DEVICE T rint_sat(f32 x) {
+  return cvt_sat<T>(__builtin_rintf(x));
 }
 FUSEC_DEVICE u32 to_tf32(f32 x) {
   u32 u = as_u32(x);
@@ -964,6 +978,7 @@ FUSEC_DEVICE f64 m_div_bounded(f64 x, f64 y) { return x / y; }
 // May be less exact on a GPU: what is rounded to 16 bits or fewer afterwards.
 FUSEC_DEVICE f32 m_exp_near(f32 x) { return m_exp(x); }
 FUSEC_DEVICE f32 m_exp_part(f32 x) { return m_exp(x); }
+FUSEC_DEVICE f32 m_exp2_near(f32 x) { return m_exp2(x); }
 FUSEC_DEVICE f32 m_sqrt_near(f32 x) { return m_sqrt(x); }
 FUSEC_DEVICE f32 m_div_near(f32 x, f32 y) { return x / y; }
 FUSEC_DEVICE f32 m_div_by_sum(f32 x, f32 y) { return x / y; }

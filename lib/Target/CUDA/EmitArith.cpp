@@ -81,30 +81,75 @@ static bool isNear(Operation *op) {
          arith::bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::afn);
 }
 
+/// The f32 that `value` clamps to low .. high; null if it does something else.
+static Value clampedValue(Value value, float low, float high) {
+  auto upper = value.getDefiningOp<arith::MaximumFOp>();
+  auto lower =
+      upper ? upper.getLhs().getDefiningOp<arith::MinimumFOp>() : nullptr;
+  llvm::APFloat least(0.0f), most(0.0f);
+  if (!lower || !lower.getType().isF32() ||
+      !matchPattern(upper.getRhs(), m_ConstantFloat(&least)) ||
+      !matchPattern(lower.getRhs(), m_ConstantFloat(&most)))
+    return {};
+  bool isRange = least.convertToFloat() == low && most.convertToFloat() == high;
+  return isRange ? lower.getLhs() : Value();
+}
+
 /// What `trunc` rounds to an 8-bit float after clamping it to the finite range;
 /// null if it does something else.
 static Value unclamped(arith::TruncFOp trunc) {
   auto type = dyn_cast<FloatType>(trunc.getType());
-  auto high = trunc.getIn().getDefiningOp<arith::MaximumFOp>();
-  auto low = high ? high.getLhs().getDefiningOp<arith::MinimumFOp>() : nullptr;
-  llvm::APFloat least(0.0f), most(0.0f);
-  if (!low || !type || type.getWidth() != 8 || !low.getType().isF32() ||
-      !matchPattern(high.getRhs(), m_ConstantFloat(&least)) ||
-      !matchPattern(low.getRhs(), m_ConstantFloat(&most)))
+  if (!type || type.getWidth() != 8)
     return {};
   float largest =
       llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
-  if (most.convertToFloat() != largest || least.convertToFloat() != -largest)
-    return {};
-  return low.getLhs();
+  return clampedValue(trunc.getIn(), -largest, largest);
 }
 
-/// Whether `value` is an f32 that is rounded to bf16 for nothing but to be
-/// widened again.
+/// What `trunc` makes a byte of: rounded to the nearest integer, NaN to 0, then
+/// clamped to the byte's range. Null if it does something else.
+static Value roundedByte(arith::TruncIOp trunc) {
+  Operation *conversion = trunc.getIn().getDefiningOp();
+  if (!trunc.getType().isInteger(8) ||
+      !isa_and_nonnull<arith::FPToSIOp, arith::FPToUIOp>(conversion))
+    return {};
+  bool isSigned = isa<arith::FPToSIOp>(conversion);
+  auto select = conversion->getOperand(0).getDefiningOp<arith::SelectOp>();
+  auto isNan = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
+                      : arith::CmpFOp();
+  if (!isNan || isNan.getPredicate() != arith::CmpFPredicate::UNO ||
+      isNan.getLhs() != isNan.getRhs() ||
+      !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
+    return {};
+  auto rounded = isNan.getLhs().getDefiningOp<math::RoundEvenOp>();
+  Value clamped =
+      clampedValue(select.getFalseValue(), isSigned ? -128.0f : 0.0f,
+                   isSigned ? 127.0f : 255.0f);
+  bool isByte =
+      rounded && rounded.getType().isF32() && clamped == rounded.getResult();
+  return isByte ? rounded.getOperand() : Value();
+}
+
+/// Whether `op` converts an integer that comes from at most 16 bits.
+static bool isShort(Operation *op) {
+  Value in = op->getOperand(0);
+  if (auto *extension = in.getDefiningOp();
+      isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension))
+    in = extension->getOperand(0);
+  return in.getType().isInteger() && in.getType().getIntOrFloatBitWidth() <= 16;
+}
+
+/// Whether `value` is an f32 or a 32-bit integer that is rounded to bf16 for
+/// nothing but to be widened again.
 static bool isRoundedOnly(Value value) {
-  auto trunc = value.getDefiningOp<arith::TruncFOp>();
-  return trunc && trunc.getType().isBF16() && trunc.getIn().getType().isF32() &&
-         llvm::all_of(trunc->getUsers(), [](Operation *user) {
+  Operation *rounding = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp>(
+          rounding))
+    return false;
+  Type from = rounding->getOperand(0).getType();
+  return value.getType().isBF16() &&
+         (from.isF32() || (from.isInteger(32) && !isShort(rounding))) &&
+         llvm::all_of(value.getUsers(), [](Operation *user) {
            return isa<arith::ExtFOp>(user) &&
                   user->getResult(0).getType().isF32();
          });
@@ -315,10 +360,14 @@ LogicalResult Emitter::emitArith(Operation *op) {
       })
       .Case<arith::ExtFOp>([&](arith::ExtFOp ext) {
         // One conversion is faster than two.
-        if (isRoundedOnly(ext.getIn()))
-          return define(
-              op, "rounded<bf16>(" +
-                      use(ext.getIn().getDefiningOp()->getOperand(0)) + ")");
+        if (isRoundedOnly(ext.getIn())) {
+          Operation *rounding = ext.getIn().getDefiningOp();
+          std::string from = use(rounding->getOperand(0));
+          if (!isa<arith::TruncFOp>(rounding))
+            from = std::string("to_f32_odd(") +
+                   (isa<arith::UIToFPOp>(rounding) ? "(u32)" : "") + from + ")";
+          return define(op, "rounded<bf16>(" + from + ")");
+        }
         return define(op,
                       (type.isF64() ? "to_f64(" : "to_f32(") + arg(0) + ")");
       })
@@ -334,7 +383,9 @@ LogicalResult Emitter::emitArith(Operation *op) {
         std::string wide = isNarrow ? "to_f32(" + arg(0) + ")" : arg(0);
         return define(op, "from_f32<" + to + ">(" + wide + ")");
       })
-      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) {
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto conversion) {
+        if (isRoundedOnly(conversion))
+          return success();
         bool isSigned = isa<arith::SIToFPOp>(op);
         if (Value truth = truthOf(op))
           return define(op, use(truth) + " ? (" + to + ")1 : (" + to + ")0");
@@ -343,21 +394,15 @@ LogicalResult Emitter::emitArith(Operation *op) {
                                                  : asUnsigned(0);
         if (type.getIntOrFloatBitWidth() >= 32)
           return define(op, "(" + to + ")" + from);
-        // Narrow types have no conversion of their own. f32 holds 24 bits, f64
-        // 32.
-        Operation *extension = op->getOperand(0).getDefiningOp();
-        bool isShort =
-            isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(extension) &&
-            extension->getOperand(0).getType().getIntOrFloatBitWidth() <= 16;
-        if (isShort ||
-            (fromType.isInteger() && fromType.getIntOrFloatBitWidth() <= 16))
+        // Narrow types have no conversion of their own.
+        if (isShort(op))
           return define(op, "from_f32<" + to + ">((f32)" + from + ")");
         bool isWide =
             fromType.isIndex() || fromType.getIntOrFloatBitWidth() > 32;
-        std::string wide = !isWide    ? "(f64)" + from
-                           : isSigned ? "to_f64_odd((i64)" + from + ")"
-                                      : "to_f64_odd((u64)" + from + ")";
-        return define(op, "from_f64<" + to + ">(" + wide + ")");
+        if (!isWide)
+          return define(op, "from_f32<" + to + ">(to_f32_odd(" + from + "))");
+        return define(op, "from_f64<" + to + ">(to_f64_odd((" +
+                              (isSigned ? "i64)" : "u64)") + from + "))");
       })
       .Case<arith::FPToSIOp>([&](auto) {
         return define(op, "cvt_sat<" + to + ">(" + arg(0) + ")");
@@ -377,9 +422,16 @@ LogicalResult Emitter::emitArith(Operation *op) {
           return define(op, "(" + to + ")" + extend4(false));
         return define(op, "(" + to + ")" + asUnsigned(0));
       })
-      .Case<arith::TruncIOp>([&](auto) {
+      .Case<arith::TruncIOp>([&](arith::TruncIOp trunc) {
         if (type.isInteger(1))
           return define(op, "(" + arg(0) + " & 1) != 0");
+        if (Value wide = roundedByte(trunc)) {
+          bool isSigned =
+              trunc.getIn().getDefiningOp<arith::FPToSIOp>() != nullptr;
+          return define(op, std::string(isSigned ? "rint_sat<i8>("
+                                                 : "(i8)rint_sat<u8>(") +
+                                use(wide) + ")");
+        }
         return define(op, "(" + to + ")" + arg(0));
       })
       .Case<arith::IndexCastOp>(
@@ -420,7 +472,7 @@ LogicalResult Emitter::emitMath(Operation *op) {
                           exp.getFastmath(), arith::FastMathFlags::contract);
         return isPart ? call("m_exp_part") : nearly("m_exp");
       })
-      .Case<math::Exp2Op>([&](auto) { return call("m_exp2"); })
+      .Case<math::Exp2Op>([&](auto) { return nearly("m_exp2"); })
       .Case<math::ExpM1Op>([&](auto) { return call("m_expm1"); })
       .Case<math::LogOp>([&](auto) { return call("m_log"); })
       .Case<math::Log2Op>([&](auto) { return call("m_log2"); })

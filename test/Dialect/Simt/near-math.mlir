@@ -6,7 +6,7 @@
 // CHECK: %[[ERFC:.*]] = math.erfc %[[MINUS]]
 // CHECK: arith.mulf %{{.*}}, %[[ERFC]]
 // CHECK: %[[TWICE:.*]] = arith.mulf %{{.*}}, %{{.*}}
-// CHECK: %[[POWER:.*]] = math.exp %[[TWICE]]
+// CHECK: %[[POWER:.*]] = math.exp2 %[[TWICE]]
 // CHECK: %[[DIVISOR:.*]] = arith.addf %[[POWER]], %{{.*}}
 // CHECK: %[[SUM:.*]] = arith.divf %{{.*}}, %[[DIVISOR]] fastmath<arcp,contract,afn>
 // CHECK: arith.mulf %{{.*}}, %[[SUM]]
@@ -26,6 +26,44 @@ simt.kernel @gelu(%x: memref<?xf32>, %y: memref<?xf32>) attributes {threads = 32
   %s1 = arith.addf %one, %tanh fastmath<contract,afn> : f32
   %r1 = arith.mulf %v, %s1 fastmath<contract,afn> : f32
   memref.store %r1, %regs[%c0] : memref<1xf32>
+  simt.store 1 %regs[%c0], %y[%lane] : memref<1xf32>, memref<?xf32>
+}
+
+// -----
+
+// x + c x^3 before tanh takes factors into its constants, and nothing stays of
+// what stood there.
+// CHECK-LABEL: simt.kernel @gelu_tanh
+// CHECK: %[[V:.*]] = memref.load
+// CHECK-NEXT: %[[SQUARE:.*]] = arith.mulf %[[V]], %[[V]]
+// CHECK-NOT: arith.mulf
+// CHECK: %[[SLOPE:.*]] = math.fma %[[SQUARE]], %{{.*}}, %{{.*}}
+// CHECK-NEXT: %[[T:.*]] = arith.mulf %[[V]], %[[SLOPE]]
+// CHECK-NEXT: %[[E:.*]] = math.exp2 %[[T]]
+// CHECK-NEXT: %[[D:.*]] = arith.addf %[[E]], %{{.*}}
+// CHECK: %[[S:.*]] = arith.divf %{{.*}}, %[[D]]
+// CHECK-NEXT: %[[R:.*]] = arith.mulf %[[V]], %[[S]]
+// CHECK-NEXT: memref.store %[[R]]
+simt.kernel @gelu_tanh(%x: memref<?xf32>, %y: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>, wideOffsets = false} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %half = arith.constant 0.5 : f32
+  %c = arith.constant 0.044715 : f32
+  %f = arith.constant 0.797884583 : f32
+  %lane = simt.lane : index
+  %regs = memref.alloca() : memref<1xf32>
+  simt.load 1 %x[%lane], %regs[%c0] : memref<?xf32>, memref<1xf32>
+  %v = memref.load %regs[%c0] : memref<1xf32>
+  %h = arith.mulf %v, %half fastmath<contract,afn> : f32
+  %v2 = arith.mulf %v, %v fastmath<contract,afn> : f32
+  %v3 = arith.mulf %v2, %v fastmath<contract,afn> : f32
+  %p = arith.mulf %v3, %c fastmath<contract,afn> : f32
+  %s = arith.addf %v, %p fastmath<contract,afn> : f32
+  %a = arith.mulf %s, %f fastmath<contract,afn> : f32
+  %t = math.tanh %a fastmath<contract,afn> : f32
+  %u = arith.addf %one, %t fastmath<contract,afn> : f32
+  %r = arith.mulf %h, %u fastmath<contract,afn> : f32
+  memref.store %r, %regs[%c0] : memref<1xf32>
   simt.store 1 %regs[%c0], %y[%lane] : memref<1xf32>, memref<?xf32>
 }
 

@@ -266,6 +266,63 @@ FUSEC_EXPORT(k))");
   }
 }
 
+TEST(Kernel, FloatToByteRoundsAndSaturates) {
+  std::vector<float> in = {NAN,  INFINITY, -INFINITY, 1e30f,  0.5f,     1.5f,
+                           2.5f, -0.5f,    -1.5f,     126.5f, 127.5f,   -128.5f,
+                           -129, 254.5f,   255.5f,    -0.4f,  0x1p-140f};
+  const int n = int(in.size());
+  std::vector<int32_t> out(n * 2);
+  KernelRun run(R"(FUSEC_KERNEL(k, 32)(const f32 *in, i32 *out, i32 n) {
+  if (tid() >= n)
+    return;
+  st1(out, tid(), (i32)rint_sat<i8>(ld1(in, tid())));
+  st1(out, n + tid(), (i32)rint_sat<u8>(ld1(in, tid())));
+}
+FUSEC_EXPORT(k))");
+  run.in(in).out(out).scalar(n).good(1, 32);
+  auto clamp = [](float x, float low, float high) {
+    return std::isnan(x) ? 0 : int(std::clamp(std::nearbyint(x), low, high));
+  };
+  for (int i = 0; i < n; ++i) {
+    EXPECT_EQ(out[i], clamp(in[i], -128, 127)) << in[i];
+    EXPECT_EQ(out[n + i], clamp(in[i], 0, 255)) << in[i];
+  }
+}
+
+// A second rounding is as if done at once: beside the middle between two bf16,
+// and where digits beyond f32's tell on which side a number is.
+TEST(Kernel, IntegersRoundOnceToNarrowFloats) {
+  std::vector<int32_t> in = {0, INT32_MAX, INT32_MIN};
+  for (int bits = 8; bits < 31; ++bits)
+    for (int64_t middle : {0x101ll << (bits - 8), 0x1ffll << (bits - 8)})
+      for (int64_t beside : {-128, -65, -1, 0, 1, 63, 64, 127, 128, 129})
+        for (int sign : {-1, 1})
+          if (int64_t x = sign * (middle + beside);
+              x == int32_t(x) && middle + beside > 0)
+            in.push_back(int32_t(x));
+  const int n = int(in.size());
+  std::vector<float> out(n * 2);
+  KernelRun run(R"(FUSEC_KERNEL(k, 32)(const i32 *in, f32 *out, i32 n) {
+  for (i32 i = tid(); i < n; i += 32) {
+    const i32 x = ld1(in, i);
+    st1(out, i, to_f32(from_f32<bf16>(to_f32_odd(x))));
+    st1(out, n + i, to_f32(from_f32<bf16>(to_f32_odd((u32)x))));
+  }
+}
+FUSEC_EXPORT(k))");
+  run.in(in).out(out).scalar(n).good(1, 32);
+  auto once = [](double x) { // to 8 digits, ties to even
+    int exponent;
+    std::frexp(x, &exponent);
+    return float(
+        std::ldexp(std::nearbyint(std::ldexp(x, 8 - exponent)), exponent - 8));
+  };
+  for (int i = 0; i < n; ++i) {
+    EXPECT_EQ(out[i], once(in[i])) << in[i];
+    EXPECT_EQ(out[n + i], once(uint32_t(in[i]))) << uint32_t(in[i]);
+  }
+}
+
 TEST(Kernel, MaxAndMinOrderZerosAndKeepNaN) {
   std::vector<float> out(8);
   std::vector<double> wide(4);

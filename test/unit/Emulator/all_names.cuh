@@ -61,6 +61,10 @@ FUSEC_DEVICE void useInteger(const T *in, T *out, i32 i) {
   x = i_min(i_max(i_abs(i_neg(x)), y), y);
   x = i_add(x, cvt_sat<T>(to_f32(x)));
   x = i_add(x, cvt_sat<T>(to_f64(x)));
+  if constexpr (sizeof(T) == 1)
+    x = i_add(x, rint_sat<T>(to_f32(x)));
+  if constexpr (sizeof(T) == 4)
+    x = i_add(x, cvt_sat<T>(to_f32_odd(x)));
   st1(out, i, x);
 }
 
@@ -78,8 +82,8 @@ FUSEC_DEVICE T useMath(T x, T y) {
 
 /// What is approximated where `default` allows it.
 FUSEC_DEVICE f32 useNear(f32 x, f32 y) {
-  f32 r = m_exp_near(x) + m_exp_part(x) + m_sqrt_near(x) + m_erfc_near(x) +
-          m_one_plus_erf(x, x);
+  f32 r = m_exp_near(x) + m_exp_part(x) + m_exp2_near(x) + m_sqrt_near(x) +
+          m_erfc_near(x) + m_one_plus_erf(x, x);
   r += (f32)m_plain_bits(x);
   r += to_f32(m_max(from_f32<bf16>(x), from_f32<bf16>(y)));
   r += to_f32(m_max(from_f32<f16>(x), from_f32<f16>(y)));
@@ -154,7 +158,9 @@ FUSEC_KERNEL(k_machine, 128)
   unpack2(a[0], h0, h1);
   unpack2(a[1], g0, g1);
   st1(pu, 0, pack2(h0, h1) + pack2(g0, g1) + ballot(tid() < 3));
-  st1(out, 0, d[0] + useShared(s1) + (any(d[0] > 0) || all(d[1] > 0) ? 1 : 0) + warp_max(tid()));
+  st1(out, 0,
+      d[0] + useShared(s1) + (any(d[0] > 0) || all(d[1] > 0) ? 1 : 0) +
+          warp_max(tid()));
   atom_add(pi, 0, 1);
   atom_add(pu, 0, 1u);
   atom_add(pl, 0, 1);

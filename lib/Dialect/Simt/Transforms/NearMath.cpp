@@ -10,7 +10,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace fusec::simt {
 #define GEN_PASS_DEF_NEARMATHPASS
@@ -149,7 +151,32 @@ static double takeFactor(Value &value) {
   return 1;
 }
 
-/// 1 + tanh(x) as 2 / (1 + exp(-2x)).
+/// `factor` times `value`. Where that is x + c x^3, its x is taken out, so that
+/// the factor goes into constants: x (factor + factor c x^2).
+static Value scaled(OpBuilder &builder, Location loc, Value value,
+                    double factor, arith::FastMathFlags flags) {
+  auto constant = [&](double number) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc, builder.getFloatAttr(value.getType(), number));
+  };
+  auto times = [&](Value lhs, Value rhs) -> Value {
+    return arith::MulFOp::create(builder, loc, lhs, rhs, flags);
+  };
+  if (auto sum = marked<arith::AddFOp>(value))
+    for (auto [lhs, rhs] : {std::pair(sum.getLhs(), sum.getRhs()),
+                            std::pair(sum.getRhs(), sum.getLhs())}) {
+      Monomial cube = monomialOf(rhs);
+      if (cube.base != lhs || cube.degree != 3)
+        continue;
+      Value slope =
+          math::FmaOp::create(builder, loc, times(lhs, lhs),
+                              constant(factor * cube.factor), constant(factor));
+      return times(lhs, slope);
+    }
+  return times(value, constant(factor));
+}
+
+/// 1 + tanh(x) as 2 / (1 + 2^(x -2 / ln 2)).
 static bool formLogistic(arith::AddFOp sum, OpBuilder &builder) {
   for (auto [value, one] : {std::pair(sum.getLhs(), sum.getRhs()),
                             std::pair(sum.getRhs(), sum.getLhs())}) {
@@ -178,9 +205,9 @@ static bool formLogistic(arith::AddFOp sum, OpBuilder &builder) {
         product->setOperand(other, factor);
       }
     }
-    Value twice = arith::MulFOp::create(builder, loc, operand,
-                                        constant(-2 * before), flags);
-    Value power = math::ExpOp::create(builder, loc, twice, flags);
+    constexpr double kLog2E = 1.4426950408889634;
+    Value twice = scaled(builder, loc, operand, -2 * kLog2E * before, flags);
+    Value power = math::Exp2Op::create(builder, loc, twice, flags);
     Value divisor = arith::AddFOp::create(builder, loc, power, one, flags);
     // At least 1: its reciprocal needs no care.
     Value result =
@@ -272,10 +299,11 @@ struct NearMath : fusec::simt::impl::NearMathPassBase<NearMath> {
         formFma(op, builder);
     }
     // What stood before 1 + erf(x) and 1 + tanh(x) has no use any more.
-    getOperation()->walk([](Operation *op) {
-      if (isa<math::ErfOp, math::TanhOp>(op) && op->use_empty())
-        op->erase();
-    });
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
+        [](Operation *op) {
+          if (isOpTriviallyDead(op))
+            op->erase();
+        });
   }
 };
 } // namespace

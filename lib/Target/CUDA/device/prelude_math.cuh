@@ -98,6 +98,7 @@ FUSEC_DEVICE f64 m_div_bounded(f64 x, f64 y) { return x / y; }
 FUSEC_DEVICE f32 m_exp_near(f32 x) {
   return fusec_detail::power2(x * 0x1.715476p+0f);
 }
+FUSEC_DEVICE f32 m_exp2_near(f32 x) { return fusec_detail::power2(x); }
 FUSEC_DEVICE f32 m_sqrt_near(f32 x) {
   f32 r;
   asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x));

@@ -172,6 +172,16 @@ FUSEC_DEVICE f64 to_f64_odd(u64 x) {
 FUSEC_DEVICE f64 to_f64_odd(i64 x) {
   return x < 0 ? -to_f64_odd(0 - (u64)x) : to_f64_odd((u64)x);
 }
+/// The same in f32, whose 24 digits are enough for a further rounding to at most
+/// 22: no conversion in f64, which would cost as much as four functions.
+FUSEC_DEVICE f32 to_f32_odd(u32 x) {
+  return (f32)(x >> 24 ? (x | ((x & 255u) + 255u)) & ~255u : x);
+}
+FUSEC_DEVICE f32 to_f32_odd(i32 x) {
+  // The odd one of two multiples of 128 beside it, of negative numbers too.
+  const bool isLong = (u32)x + 0x1000000u > 0x2000000u;
+  return (f32)(isLong ? (x | ((x & 127) + 127)) & ~127 : x);
+}
 
 template <class T>
 FUSEC_DEVICE T from_f32(f32 x) {
@@ -217,6 +227,18 @@ struct Limits {
   static constexpr T max = (T) ~(UInt<sizeof(T)>)min;
 };
 } // namespace fusec_detail
+
+/// Float to i8 or u8: rounded to nearest even, clamped to the range of T, NaN
+/// gives 0.
+template <class T>
+FUSEC_DEVICE T rint_sat(f32 x) {
+  i32 r;
+  if constexpr ((T)-1 < (T)0)
+    asm("cvt.rni.sat.s8.f32 %0, %1;" : "=r"(r) : "f"(x));
+  else
+    asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(r) : "f"(x));
+  return (T)r;
+}
 
 /// Float to integer: truncates, clamps to the range of T, NaN gives 0.
 template <class T, class F>

@@ -30,8 +30,10 @@ def NearMathPass : Pass<"fusec-simt-near-math", "::fusec::simt::KernelOp"> {
     Arithmetic that is marked `contract` and `afn` belongs to a value that is
     rounded to 16 bits or fewer afterwards. A product and a sum become one
     `math.fma`; `1 + erf(x)` becomes `erfc(-x)`, which is exact also where the
-    sum cancels, and `1 + tanh(x)` likewise `2 / (1 + exp(-2x))`; a division by
-    `1 + exp(-|x|)`, which lies in [1, 2], is marked `arcp` and needs no care about the range of its reciprocal.
+    sum cancels, and `1 + tanh(x)` likewise `2 / (1 + 2^(-2x / ln 2))`, where
+    factors of x = v + c v^3 go into its constants; a division by
+    `1 + exp(-|x|)`, which lies in [1, 2], is marked `arcp` and needs no care
+    about the range of its reciprocal.
 
     `1 + erf(x)` in f32 whose erf is marked `afn` alone is within 2^-21
     (`simt.one_plus_erf`) where exp(-x^2) is there to make it from.

@@ -696,6 +696,7 @@ template <class Config, class Holes, class Ring>
 FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
                               FUSEC_SHARED_PTR(FusecMbarrier) full,
                               FUSEC_SHARED_PTR(FusecMbarrier) empty,
+                              FUSEC_SHARED_PTR(FusecMbarrier) ahead,
                               const GemmWork<Config> &work, i32 group) {
   using Types = typename Config::Types;
   using A = GemmDescriptor<Config, Holes::kOrderA>;
@@ -706,6 +707,8 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
   GemmTurn<Config::kStages> turn{0, 0};
   GemmLater<Config, Holes, 1, Config::kTileN> later;
   later.begin();
+  GemmStagger<Config, Holes> stagger;
+  stagger.begin(ahead, group, work.steps);
   for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
     GemmTile tile = work.tile(t);
     GemmTile part = tile;
@@ -714,6 +717,12 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
     i32 last = 0;
     FUSEC_NO_UNROLL
     for (i32 s = 0; s < work.steps; ++s) {
+      if (stagger.holds(s)) {
+        wgmma_wait<0>();
+        if (s > 0)
+          gemmRelease<Config>(empty, last);
+        stagger.wait();
+      }
       mbar_wait(full, turn.slot, turn.parity);
       i32 base = turn.slot * Config::kSlot;
       u64 a = A::make(ring, base + group * (64 * Config::kTileK));
@@ -730,12 +739,13 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
       if (s == work.countAt())
         later.count(holes, work.m, work.n);
       wgmma_wait<1>();
-      if (s > 0)
+      if (s > 0 && !stagger.holds(s))
         gemmRelease<Config>(empty, last);
       last = turn.slot;
       turn.next();
     }
     wgmma_wait<0>(acc);
+    stagger.pass();
     gemmRelease<Config>(empty, last);
     if constexpr (Config::kProducts == 1) {
       gemmDeliver<Config>(holes, acc, part, group, work);
@@ -777,11 +787,13 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
   FUSEC_SHARED_DYN(Element, ring);
   FUSEC_MBARRIERS(full, Config::kStages);
   FUSEC_MBARRIERS(empty, Config::kStages);
+  FUSEC_MBARRIERS(ahead, 1);
   if (tid() == 0) {
     for (i32 s = 0; s < Config::kStages; ++s) {
       mbar_init(full, s, Feeds::kArrivals);
       mbar_init(empty, s, 4 * Config::kConsumers * Config::kSharers);
     }
+    mbar_init(ahead, 0, GemmStagger<Config, Holes>::kArrivals);
     mbar_init_fence();
     gemmPrefetchMap(mapA);
     gemmPrefetchMap(mapB);
@@ -807,7 +819,8 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
     if constexpr (Config::kParts > 0)
       gemmPromote<Config>(holes, ring, full, empty, work, gemmConsumer());
     else
-      gemmConsume<Config>(holes, ring, full, empty, work, gemmConsumer());
+      gemmConsume<Config>(holes, ring, full, empty, ahead, work,
+                          gemmConsumer());
   }
   // A block stays while others may still copy to it or give slots back. Where
   // k is divided all have met behind that.

@@ -17,9 +17,16 @@
 // FOURS: kColumns = 4;
 // FOURS: st{{(_if)?}}<4>
 
-// So they do for results of 32 bits and for two outputs.
-// RUN: fusec compile %t/wide.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=FOURS --implicit-check-not='using Result'
+// So they do for two outputs.
 // RUN: fusec compile %t/two.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=FOURS --implicit-check-not='using Result'
+
+// Results of 32 bits are stored as accumulators lie, four lanes a sector, with
+// weights of either order.
+// RUN: fusec compile %t/wide.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=WIDE --implicit-check-not='using Result'
+// RUN: fusec compile %t/wide-along-k.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=WIDE --implicit-check-not='using Result'
+// WIDE: using BoxB = GemmBox<GemmOrder::{{[A-Za-z]*}}, 1, false, false>;
+// WIDE: kColumns = 2;
+// WIDE: st_if<2>
 
 // Along k rows of B come in the order of accumulators.
 // RUN: fusec compile %t/along-k.mlir --arch=sm_90a --quiet | FileCheck %s --check-prefix=EIGHTS --implicit-check-not='using Result'
@@ -44,6 +51,12 @@ func.func @main(%x: tensor<4096x256xbf16>, %w: tensor<256x1024xbf16>, %r: tensor
 //--- wide.mlir
 func.func @main(%x: tensor<4096x256xbf16>, %w: tensor<256x1024xbf16>) -> tensor<4096x1024xf32> {
   %p = graph.contract %x, %w batch [] x [] contract [1] x [0] : tensor<4096x256xbf16>, tensor<256x1024xbf16> -> tensor<4096x1024xf32>
+  return %p : tensor<4096x1024xf32>
+}
+
+//--- wide-along-k.mlir
+func.func @main(%x: tensor<4096x256xbf16>, %w: tensor<1024x256xbf16>) -> tensor<4096x1024xf32> {
+  %p = graph.contract %x, %w batch [] x [] contract [1] x [1] : tensor<4096x256xbf16>, tensor<1024x256xbf16> -> tensor<4096x1024xf32>
   return %p : tensor<4096x1024xf32>
 }
 

@@ -11,7 +11,7 @@
 // FUSED: graph.fusion
 // FUSED: graph.contract {{.*}} : tensor<1024x2048xui8>, tensor<2048x2048xi8> -> tensor<1024x2048xi32>
 // FUSED-NOT: graph.fusion
-// TEXT: const i32 (&acc)[8]
+// TEXT: const i32 (&acc)[2]
 // TEXT: GemmWgmmaConfig<GemmKind::U8I8,
 // SM80: GemmConfig<GemmKind::U8I8,
 func.func @main(%a: tensor<1024x2048xui8>, %w: tensor<2048x2048xi8>, %s: tensor<2048xf32>) -> tensor<1024x2048xf32> {

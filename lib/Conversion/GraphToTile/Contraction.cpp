@@ -382,19 +382,29 @@ struct ContractionBuilder {
     return false;
   }
 
-  /// Results that the epilogue takes at once. Where warpgroups multiply by what
-  /// lies along n they turn if they can, and are taken two by two. Otherwise
-  /// four lanes would have to exchange all they have for 8; for 4 it is half as
-  /// much, and lanes still write whole sectors of 16-bit results.
+  /// Results that the epilogue takes at once. Where warpgroups multiply, two of
+  /// 32 bits are stored as accumulators lie: the four lanes of a row write a
+  /// whole sector. By what lies along n results turn if they can, and are taken
+  /// two by two, too. Otherwise four lanes would have to exchange all they have
+  /// for 8; for 4 it is half as much, and lanes still write whole sectors of
+  /// 16-bit results.
   int64_t columnsAtOnce(tile::ContractOp op) {
-    bool areWide = llvm::all_of(kb.form.outputs, [](auto &output) {
+    int64_t fewest = 64, most = 0;
+    for (auto &output : kb.form.outputs) {
       Type type =
           cast<RankedTensorType>(output.value.getType()).getElementType();
-      return type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 16;
-    });
-    if (config.loop != cuda::GemmLoop::Warpgroup || !op.getRhsOuter())
+      int64_t bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 8;
+      fewest = std::min(fewest, bits), most = std::max(most, bits);
+    }
+    if (config.loop != cuda::GemmLoop::Warpgroup)
       return 8;
-    return turnsResults() ? 2 : areWide ? 4 : 8;
+    if (fewest == 32 && most == 32 && kb.form.statistics.empty() &&
+        llvm::none_of(kb.form.outputs,
+                      [&](auto &output) { return readsMatrix(output.value); }))
+      return 2;
+    if (!op.getRhsOuter())
+      return 8;
+    return turnsResults() ? 2 : fewest >= 16 ? 4 : 8;
   }
 };
 } // namespace

@@ -32,7 +32,7 @@ int64_t cuda::shortRows(simt::ContractOp op) {
 
 std::optional<int64_t> cuda::rowBlocks(simt::ContractOp op) {
   std::optional<GemmMatrix> matrix = boxedMatrix(op, /*isLhs=*/false);
-  // Results that turn in shared memory are taken as they are.
+  // Results that turn in shared memory, or have 32 bits, are taken as they are.
   Type results = op.getEpilogue().front().getArgument(3).getType();
   if (cast<MemRefType>(results).getNumElements() == 2)
     return std::nullopt;

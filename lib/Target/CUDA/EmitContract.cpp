@@ -441,13 +441,14 @@ static int64_t bytesRead(Block &hole, int64_t columns) {
 }
 
 /// The type of the results if they turn in shared memory (gemm_turn.cuh): the
-/// only ones that the hole stores, two by two.
+/// only ones that the hole stores, of 16 bits and two by two.
 static Type turnedResult(Block &hole, int64_t columns) {
   SmallVector<simt::StoreOp> stores;
   hole.walk([&](simt::StoreOp store) { stores.push_back(store); });
   if (columns != 2 || stores.size() != 1 || stores[0].getVector() != 2)
     return {};
-  return cast<MemRefType>(stores[0].getBuffer().getType()).getElementType();
+  auto type = cast<MemRefType>(stores[0].getBuffer().getType());
+  return type.getElementTypeBitWidth() == 16 ? type.getElementType() : Type();
 }
 
 LogicalResult HoleWriter::writeEpilogue(Block &hole) {

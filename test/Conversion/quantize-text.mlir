@@ -9,12 +9,13 @@
 // CHECK-NOT: from_f32<f8e4m3>
 // CHECK: stm<16>(
 
-// Sums of a product of bytes become bf16 and bytes again without f64: one
-// conversion rounds and clamps.
-// PRODUCT: const f32 [[P:v[0-9]+]] = rounded<bf16>(to_f32_odd(
+// Sums of a product of bytes become bf16 and bytes again without f64, two at a
+// time, as instructions are for pairs; one conversion rounds and clamps.
 // PRODUCT-NOT: f64
-// PRODUCT: const f32 [[Q:v[0-9]+]] = m_div_bounded(
-// PRODUCT: = rint_sat<i8>([[Q]]);
+// PRODUCT: rounded_bf16_pair({{v[0-9]+}}, {{v[0-9]+}}, to_f32_odd({{.*}}), to_f32_odd(
+// PRODUCT: const f32 [[P:v[0-9]+]] = m_div_bounded(
+// PRODUCT-NEXT: const f32 [[Q:v[0-9]+]] = m_div_bounded(
+// PRODUCT: rint_sat_pair({{v[0-9]+}}, {{v[0-9]+}}, [[P]], [[Q]]);
 
 //--- float8.mlir
 func.func @main(%x: tensor<8192x8192xbf16>, %s: tensor<f32>) -> tensor<8192x8192xf8E4M3FN> {

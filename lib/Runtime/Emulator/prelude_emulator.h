@@ -581,6 +581,15 @@ template <class T>
 FUSEC_DEVICE T from_f32_sat(f32 x) {
   return fusec_detail::Encode<T>::get(x, true);
 }
+FUSEC_DEVICE void rounded_bf16_pair(f32 &a, f32 &b, f32 x, f32 y) {
+  a = rounded<bf16>(x);
+  b = rounded<bf16>(y);
+}
+template <class T>
+FUSEC_DEVICE void from_f32_sat_pair(T &a, T &b, f32 x, f32 y) {
+  a = from_f32_sat<T>(x);
+  b = from_f32_sat<T>(y);
+}
 template <class T>
 FUSEC_DEVICE T from_f64(f64 x) {
   return fusec_detail::Encode<T>::get(x, false);
@@ -601,6 +610,10 @@ FUSEC_DEVICE T cvt_sat(F x) {
 template <class T>
 FUSEC_DEVICE T rint_sat(f32 x) {
   return cvt_sat<T>(__builtin_rintf(x));
+}
+FUSEC_DEVICE void rint_sat_pair(i8 &a, i8 &b, f32 x, f32 y) {
+  a = rint_sat<i8>(x);
+  b = rint_sat<i8>(y);
 }
 FUSEC_DEVICE u32 to_tf32(f32 x) {
   u32 u = as_u32(x);
@@ -975,6 +988,7 @@ FUSEC_DEVICE f32 m_fma(f32 x, f32 y, f32 z) { return __builtin_fmaf(x, y, z); }
 FUSEC_DEVICE f64 m_fma(f64 x, f64 y, f64 z) { return __builtin_fma(x, y, z); }
 FUSEC_DEVICE f32 m_div_bounded(f32 x, f32 y) { return x / y; }
 FUSEC_DEVICE f64 m_div_bounded(f64 x, f64 y) { return x / y; }
+FUSEC_DEVICE f32 m_div_bounded_near(f32 x, f32 y) { return x / y; }
 // May be less exact on a GPU: what is rounded to 16 bits or fewer afterwards.
 FUSEC_DEVICE f32 m_exp_near(f32 x) { return m_exp(x); }
 FUSEC_DEVICE f32 m_exp_part(f32 x) { return m_exp(x); }

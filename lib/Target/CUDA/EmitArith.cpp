@@ -106,6 +106,19 @@ static Value unclamped(arith::TruncFOp trunc) {
   return clampedValue(trunc.getIn(), -largest, largest);
 }
 
+/// Whether `value` is rounded to 8-bit floats that saturate, and nothing else.
+static bool isSaturated(Value value) {
+  return value.getType().isF32() &&
+         llvm::all_of(value.getUsers(), [&](Operation *low) {
+           // A clamp has one use, and the rounding behind it, too.
+           Operation *high = low->hasOneUse() ? *low->user_begin() : nullptr;
+           Operation *last =
+               high && high->hasOneUse() ? *high->user_begin() : nullptr;
+           auto trunc = dyn_cast_or_null<arith::TruncFOp>(last);
+           return trunc && unclamped(trunc) == value;
+         });
+}
+
 /// What `trunc` makes a byte of: rounded to the nearest integer, NaN to 0, then
 /// clamped to the byte's range. Null if it does something else.
 static Value roundedByte(arith::TruncIOp trunc) {
@@ -284,7 +297,9 @@ LogicalResult Emitter::emitArith(Operation *op) {
         bool isBounded = arith::bitEnumContainsAll(div.getFastmath(),
                                                    arith::FastMathFlags::arcp);
         if (isNear(div))
-          return call2(isBounded ? "m_div_by_sum" : "m_div_near");
+          return call2(isBounded          ? "m_div_by_sum"
+                       : isSaturated(div) ? "m_div_bounded_near"
+                                          : "m_div_near");
         return isBounded ? call2("m_div_bounded") : infix("/");
       })
       .Case<arith::RemFOp>([&](auto) { return call2("m_fmod"); })
@@ -361,12 +376,10 @@ LogicalResult Emitter::emitArith(Operation *op) {
       .Case<arith::ExtFOp>([&](arith::ExtFOp ext) {
         // One conversion is faster than two.
         if (isRoundedOnly(ext.getIn())) {
-          Operation *rounding = ext.getIn().getDefiningOp();
-          std::string from = use(rounding->getOperand(0));
-          if (!isa<arith::TruncFOp>(rounding))
-            from = std::string("to_f32_odd(") +
-                   (isa<arith::UIToFPOp>(rounding) ? "(u32)" : "") + from + ")";
-          return define(op, "rounded<bf16>(" + from + ")");
+          PairedRounding rounding = pairedRounding(op);
+          return define(op, "rounded<bf16>(" + rounding.before +
+                                use(rounding.operand) +
+                                (rounding.before.empty() ? ")" : "))"));
         }
         return define(op,
                       (type.isF64() ? "to_f64(" : "to_f32(") + arg(0) + ")");
@@ -442,6 +455,26 @@ LogicalResult Emitter::emitArith(Operation *op) {
         return define(op, "from_bits<" + to + ">(to_bits(" + arg(0) + "))");
       })
       .Default([&](auto) { return op->emitOpError("has no CUDA text"); });
+}
+
+Emitter::PairedRounding Emitter::pairedRounding(Operation *op) {
+  if (auto ext = dyn_cast<arith::ExtFOp>(op);
+      ext && isRoundedOnly(ext.getIn())) {
+    Operation *rounding = ext.getIn().getDefiningOp();
+    std::string before;
+    if (!isa<arith::TruncFOp>(rounding))
+      before = std::string("to_f32_odd(") +
+               (isa<arith::UIToFPOp>(rounding) ? "(u32)" : "");
+    return {"rounded_bf16_pair", rounding->getOperand(0), before};
+  }
+  if (auto trunc = dyn_cast<arith::TruncFOp>(op))
+    if (Value wide = unclamped(trunc))
+      return {"from_f32_sat_pair", wide, {}};
+  if (auto trunc = dyn_cast<arith::TruncIOp>(op);
+      trunc && trunc.getIn().getDefiningOp<arith::FPToSIOp>())
+    if (Value wide = roundedByte(trunc))
+      return {"rint_sat_pair", wide, {}};
+  return {};
 }
 
 LogicalResult Emitter::emitMath(Operation *op) {

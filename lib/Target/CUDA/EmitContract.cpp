@@ -490,6 +490,7 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
   emitter.setText(hole.getArgument(3), "acc");
   if (isPair)
     emitter.setText(hole.getArgument(4), "second");
+  emitter.pairsRoundings = true;
   if (masks) {
     emitter.storeCondition = "valid > 0";
     emitter.storeSink = turned ? "sink" : "";

@@ -131,14 +131,61 @@ static void assign(Emitter &emitter, ValueRange variables, ValueRange values) {
     emitter.line() << emitter.use(variables[i]) << " = t" << i << "_;\n";
 }
 
+/// Whether `loop` goes over a register array, two elements at a time, and
+/// rounds something by an instruction for pairs.
+static bool isPaired(Emitter &emitter, scf::ForOp loop) {
+  std::optional<int64_t> trip = constantTrip(loop);
+  if (!emitter.pairsRoundings || !trip || *trip % 2 || *trip > 8 ||
+      loop.getNumResults() || !matchPattern(loop.getLowerBound(), m_Zero()) ||
+      !matchPattern(loop.getStep(), m_One()) ||
+      llvm::any_of(*loop.getBody(),
+                   [](Operation &op) { return op.getNumRegions() != 0; }))
+    return false;
+  return llvm::any_of(*loop.getBody(), [&](Operation &op) {
+    return emitter.pairedRounding(&op).operand != nullptr;
+  });
+}
+
+LogicalResult Emitter::emitPair(Block &block, Value variable,
+                                const std::string &first,
+                                const std::string &second) {
+  llvm::DenseMap<Value, std::string> others = texts;
+  texts[variable] = first;
+  others[variable] = second;
+  for (Operation &op : block.without_terminator()) {
+    PairedRounding rounding = pairedRounding(&op);
+    if (!rounding.operand) {
+      for (int i = 0; i < 2; ++i) {
+        if (failed(emitOp(&op)))
+          return failure();
+        std::swap(texts, others);
+      }
+      continue;
+    }
+    Value result = op.getResult(0);
+    std::string from[2], to[2], after = rounding.before.empty() ? "" : ")";
+    for (int i = 0; i < 2; ++i) {
+      from[i] = rounding.before + use(rounding.operand) + after;
+      to[i] = name(result);
+      std::swap(texts, others);
+    }
+    line() << typeName(result.getType()) << " " << to[0] << ", " << to[1]
+           << ";\n";
+    line() << rounding.function << "(" << to[0] << ", " << to[1] << ", "
+           << from[0] << ", " << from[1] << ");\n";
+  }
+  return success();
+}
+
 static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
   if (failed(declare(emitter, loop, loop.getResults(), loop.getInitArgs(),
                      loop.getRegionIterArgs())))
     return failure();
   Unroll unroll = chooseUnroll(loop);
+  bool pairs = isPaired(emitter, loop) && unroll == Unroll::Full;
   std::string lower = emitter.use(loop.getLowerBound());
   std::string upper = emitter.use(loop.getUpperBound());
-  std::string step = emitter.use(loop.getStep());
+  std::string step = pairs ? "2" : emitter.use(loop.getStep());
   std::string type = emitter.typeName(loop.getInductionVar().getType());
   std::string i = emitter.name(loop.getInductionVar(), "r");
   if (unroll == Unroll::Full)
@@ -148,7 +195,9 @@ static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
   emitter.line() << "for (" << type << " " << i << " = " << lower << "; " << i
                  << " < " << upper << "; " << i << " += " << step << ") {\n";
   ++emitter.indent;
-  if (failed(emitter.emitBlock(*loop.getBody())))
+  if (failed(pairs ? emitter.emitPair(*loop.getBody(), loop.getInductionVar(),
+                                      i, "(" + i + " + 1)")
+                   : emitter.emitBlock(*loop.getBody())))
     return failure();
   assign(emitter, loop.getResults(),
          loop.getBody()->getTerminator()->getOperands());

@@ -52,6 +52,21 @@ public:
   mlir::LogicalResult emitMemory(mlir::Operation *op);
   mlir::LogicalResult emitContract(simt::ContractOp op);
   void emitShared(simt::SharedOp op);
+  /// The function of the prelude that rounds two operands of what is made by
+  /// `op` and writes both results, and the value that it takes; empty for
+  /// others.
+  struct PairedRounding {
+    std::string function;
+    mlir::Value operand;
+    /// Of an integer, what makes it the f32 that is rounded.
+    std::string before;
+  };
+  PairedRounding pairedRounding(mlir::Operation *op);
+  /// Writes `block` for two elements in lock step, whose variable has the texts
+  /// `first` and `second`.
+  mlir::LogicalResult emitPair(mlir::Block &block, mlir::Value variable,
+                               const std::string &first,
+                               const std::string &second);
   /// Transaction barriers at which so many bytes come to the block.
   void beginMeetings(llvm::ArrayRef<int64_t> bytes);
   void emitGridWait(simt::GridWaitOp op);
@@ -79,6 +94,9 @@ public:
   std::string storeCondition;
   /// If set, that is handed them, with that condition, instead of memory.
   std::string storeSink;
+  /// Whether loops over register arrays are written for two elements at a time
+  /// where they round: there are instructions for pairs.
+  bool pairsRoundings = false;
   /// Loads that happen only where it holds, too.
   llvm::DenseSet<mlir::Operation *> conditionalLoads;
   /// If set, shared arrays lie in the arena of that name; `arenaBytes` is what

@@ -88,6 +88,14 @@ FUSEC_DEVICE f32 useNear(f32 x, f32 y) {
   r += to_f32(m_max(from_f32<bf16>(x), from_f32<bf16>(y)));
   r += to_f32(m_max(from_f32<f16>(x), from_f32<f16>(y)));
   r += m_div_near(x, y) + m_div_by_sum(x, y) + m_div_bounded(x, y);
+  r += m_div_bounded_near(x, y);
+  f32 p, q;
+  rounded_bf16_pair(p, q, x, y);
+  f8e4m3 e, f;
+  from_f32_sat_pair(e, f, x, y);
+  i8 i, j;
+  rint_sat_pair(i, j, x, y);
+  r += p + q + to_f32(e) + to_f32(f) + (f32)i + (f32)j;
   return r + m_erfc(x);
 }
 

@@ -62,34 +62,55 @@ FUSEC_DEVICE f32 power2(f32 x) {
 }
 } // namespace fusec_detail
 
+namespace fusec_detail {
+/// What division by y needs that does not depend on what is divided, without
+/// branches: done once where many are divided by the same. 1 / y is
+/// scale * reciprocal, where `isRegular`; by zero and infinity what IEEE has.
+struct Divisor {
+  /// 2^-100, 1 or 2^100, with y's sign: a quotient of zero keeps its own. What
+  /// y becomes by it.
+  f32 scale, scaled;
+  f32 reciprocal;
+  bool isRegular;
+
+  FUSEC_METHOD explicit Divisor(f32 y) {
+    const u32 sign = as_u32(y) & 0x80000000u;
+    const u32 a = as_u32(y) & 0x7fffffffu;
+    isRegular = a - 1u < 0x7f7fffffu;
+    const u32 zero = a == 0x7f800000u ? 0u : 0x7fffffffu;
+    const f32 other = as_f32(sign | (a == 0u ? 0x7f800000u : zero));
+    const u32 power = a >= 0x5d800000u  ? 0x0d800000u // 2^60, 2^-100
+                      : a < 0x2b800000u ? 0x71800000u // 2^-40, 2^100
+                                        : 0x3f800000u;
+    const f32 s = as_f32(sign | power);
+    scaled = y * s;
+    scale = isRegular ? s : 1.0f;
+    // No asm, which the compiler would repeat.
+    f32 r = __fdividef(1.0f, scaled);
+    r = __fmaf_rn(r, __fmaf_rn(-scaled, r, 1.0f), r);
+    reciprocal = isRegular ? r : other;
+  }
+};
+} // namespace fusec_detail
+
 /// A quotient that is rounded to an integer or 8-bit float and saturated: x / y
 /// rounded to nearest where 2^-40 <= |x / y| < 2^60; elsewhere something on the
 /// same side of that range, with its sign, zero, infinity or NaN. What depends
 /// on y alone is done once where many are divided by the same.
 FUSEC_DEVICE f32 m_div_bounded(f32 x, f32 y) {
-  // Without branches: what depends on y alone is then done once for many x.
-  const u32 sign = as_u32(y) & 0x80000000u;
-  const u32 a = as_u32(y) & 0x7fffffffu;
-  const bool isRegular = a - 1u < 0x7f7fffffu;
-  // By zero and infinity, as IEEE has it: infinite, 0 or NaN.
-  const u32 zero = a == 0x7f800000u ? 0u : 0x7fffffffu;
-  const f32 other = as_f32(sign | (a == 0u ? 0x7f800000u : zero));
-  // Makes y positive, so that a zero keeps its sign below.
-  const u32 scale = a >= 0x5d800000u  ? 0x0d800000u // 2^60, 2^-100
-                    : a < 0x2b800000u ? 0x71800000u // 2^-40, 2^100
-                                      : 0x3f800000u;
-  const f32 s = as_f32(sign | scale);
-  y *= s;
-  // No asm, which the compiler would repeat.
-  f32 r = __fdividef(1.0f, y);
-  r = __fmaf_rn(r, __fmaf_rn(-y, r, 1.0f), r);
-  r = isRegular ? r : other;
-  x *= isRegular ? s : 1.0f;
+  const fusec_detail::Divisor d(y);
+  const f32 r = d.reciprocal;
+  x *= d.scale;
   const f32 q = x * r;
   // Residuals are exact in this range.
-  f32 p = __fmaf_rn(-r, __fmaf_rn(y, q, -x), q);
-  p = __fmaf_rn(-r, __fmaf_rn(y, p, -x), p);
-  return fabsf(q) < (isRegular ? 0x1p60f : -1.0f) ? p : q;
+  f32 p = __fmaf_rn(-r, __fmaf_rn(d.scaled, q, -x), q);
+  p = __fmaf_rn(-r, __fmaf_rn(d.scaled, p, -x), p);
+  return fabsf(q) < (d.isRegular ? 0x1p60f : -1.0f) ? p : q;
+}
+/// The same within two units.
+FUSEC_DEVICE f32 m_div_bounded_near(f32 x, f32 y) {
+  const fusec_detail::Divisor d(y);
+  return x * d.scale * d.reciprocal;
 }
 FUSEC_DEVICE f64 m_div_bounded(f64 x, f64 y) { return x / y; }
 

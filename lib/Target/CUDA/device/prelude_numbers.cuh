@@ -212,6 +212,34 @@ template <class T>
 FUSEC_DEVICE T from_f32_sat(f32 x) {
   return fusec_detail::FromF32<T>::get(x, true);
 }
+/// rounded<bf16>(x) and (y) to a and b, of which there are instructions for
+/// pairs alone, likewise from_f32_sat to 8-bit floats.
+FUSEC_DEVICE void rounded_bf16_pair(f32 &a, f32 &b, f32 x, f32 y) {
+  u32 r;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(y), "f"(x));
+  a = as_f32(r << 16);
+  b = as_f32(r & 0xffff0000u);
+}
+#if __CUDA_ARCH__ >= 890
+#define FUSEC_DETAIL_PAIR8(T, format)                                          \
+  FUSEC_DEVICE void from_f32_sat_pair(T &a, T &b, f32 x, f32 y) {              \
+    u16 r;                                                                     \
+    asm("cvt.rn.satfinite." format ".f32 %0, %1, %2;"                          \
+        : "=h"(r)                                                              \
+        : "f"(y), "f"(x));                                                     \
+    a.bits = (u8)r;                                                            \
+    b.bits = (u8)(r >> 8);                                                     \
+  }
+FUSEC_DETAIL_PAIR8(f8e4m3, "e4m3x2")
+FUSEC_DETAIL_PAIR8(f8e5m2, "e5m2x2")
+#undef FUSEC_DETAIL_PAIR8
+#else
+template <class T>
+FUSEC_DEVICE void from_f32_sat_pair(T &a, T &b, f32 x, f32 y) {
+  a = from_f32_sat<T>(x);
+  b = from_f32_sat<T>(y);
+}
+#endif
 template <class T>
 FUSEC_DEVICE T from_f64(f64 x) {
   return fusec_detail::FromF64<T>::get(x);
@@ -238,6 +266,19 @@ FUSEC_DEVICE T rint_sat(f32 x) {
   else
     asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(r) : "f"(x));
   return (T)r;
+}
+
+/// rint_sat<i8>(x) and (y) to a and b.
+FUSEC_DEVICE void rint_sat_pair(i8 &a, i8 &b, f32 x, f32 y) {
+  i32 low, high;
+  u32 r;
+  asm("cvt.rni.s32.f32 %0, %1;" : "=r"(low) : "f"(x));
+  asm("cvt.rni.s32.f32 %0, %1;" : "=r"(high) : "f"(y));
+  asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;"
+      : "=r"(r)
+      : "r"(high), "r"(low), "r"(0));
+  a = (i8)r;
+  b = (i8)(r >> 8);
 }
 
 /// Float to integer: truncates, clamps to the range of T, NaN gives 0.

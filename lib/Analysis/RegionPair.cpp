@@ -1,5 +1,4 @@
-//===- RegionPair.cpp - two products side by side
-//--------------------------===//
+//===- RegionPair.cpp - two products side by side -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Gated units (SwiGLU, GEGLU) combine two products of one operand, element by

@@ -1,5 +1,4 @@
-//===- SiblingBundle.h - contractions that can be one ------------*- C++
-//-*-===//
+//===- SiblingBundle.h - contractions that can be one -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Private to lib/Fusion. Legality and rewrite of MergeContractions: which

@@ -1,5 +1,4 @@
-//===- anywhere.cu - accesses of 16 bytes to any address --------*- CUDA
-//-*-===//
+//===- anywhere.cu - accesses of 16 bytes to any address -------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Not part of the build: a program for a machine with a GPU,

@@ -1,5 +1,4 @@
-//===- ulp.cu - how far the prelude's functions are off ---------*- CUDA
-//-*-===//
+//===- ulp.cu - how far the prelude's functions are off --------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Not part of the build: a program for a machine with a GPU,

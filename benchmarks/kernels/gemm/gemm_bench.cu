@@ -1,5 +1,4 @@
-//===- gemm_bench.cu - the contraction skeleton beside cuBLAS ---*- CUDA
-//-*-===//
+//===- gemm_bench.cu - the contraction skeleton beside cuBLAS --*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks the skeleton's configurations against sampled float64 dot products

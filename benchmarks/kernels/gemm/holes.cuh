@@ -1,5 +1,4 @@
-//===- holes.cuh - hand-written holes of the GEMM benchmark -----*- CUDA
-//-*-===//
+//===- holes.cuh - hand-written holes of the GEMM benchmark ----*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Holes as the code generator writes them, for row-major matrices: operands

@@ -1,5 +1,4 @@
-//===- promote_variants.cuh - other ways to promote sums --------*- CUDA
-//-*-===//
+//===- promote_variants.cuh - other ways to promote sums -------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For tiles.py --with=: what gemm_promote.cuh could do instead.

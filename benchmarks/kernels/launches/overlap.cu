@@ -1,5 +1,4 @@
-//===- overlap.cu - what a dependent launch costs ---------------*- CUDA
-//-*-===//
+//===- overlap.cu - what a dependent launch costs --------------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   nvcc -std=c++17 -O2 -arch=sm_90 -o overlap overlap.cu && ./overlap

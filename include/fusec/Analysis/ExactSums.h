@@ -1,5 +1,4 @@
-//===- ExactSums.h - data on which the order of a sum is nothing -*- C++
-//-*-===//
+//===- ExactSums.h - data on which the order of a sum is nothing ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Two kernels that add the terms of a product in different orders differ in the

@@ -1,5 +1,4 @@
-//===- MergeContractions.h - contractions of one operand ---------*- C++
-//-*-===//
+//===- MergeContractions.h - contractions of one operand --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of one value with several others (query, key and value projections)

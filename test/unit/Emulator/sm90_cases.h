@@ -1,4 +1,4 @@
-//===- sm90_cases.h - what the kernels of sm90_kernels.cuh compute -*- C++ -*-//
+//===- sm90_cases.h - what the kernels of sm90_kernels.cuh compute --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each case is a launch with its buffers and, by plain loops, what is in them

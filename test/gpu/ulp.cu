@@ -314,47 +314,57 @@ static void judgeNarrow(const char *name, const Format &format,
 #define BOTH(name, expression)                                                 \
   {TRUTH(expression), TRUTH(expression), TRUTH(expression)}
 
+// clang-format off
 /// 2 + erf(x): units of 2^-23 and 2^-22 for all x.
 FUNCTION(TwoPlusErf, 1 + m_one_plus_erf(x, m_exp_part(-(x * x))))
 FUNCTION(Exp, m_exp(x))
 FUNCTION(Exp2, m_exp2(x))
-FUNCTION(Expm1, m_expm1(x)) FUNCTION(Log, m_log(x)) FUNCTION(
-    Log2, m_log2(x)) FUNCTION(Log1p, m_log1p(x)) FUNCTION(Sqrt, m_sqrt(x))
-    FUNCTION(Rsqrt, m_rsqrt(x)) FUNCTION(Sin, m_sin(x)) FUNCTION(
-        Cos, m_cos(x)) FUNCTION(Tan, m_tan(x)) FUNCTION(Asin, m_asin(x))
-        FUNCTION(Acos, m_acos(x)) FUNCTION(Atan, m_atan(x)) FUNCTION(
-            Sinh, m_sinh(x)) FUNCTION(Cosh, m_cosh(x)) FUNCTION(Tanh, m_tanh(x))
-            FUNCTION(Asinh, m_asinh(x)) FUNCTION(Acosh, m_acosh(x)) FUNCTION(
-                Atanh,
-                m_atanh(x)) FUNCTION(Erf, m_erf(x)) FUNCTION(Erfc, m_erfc(x))
-                FUNCTION(Cbrt, m_cbrt(x)) FUNCTION(Floor, m_floor(x)) FUNCTION(
-                    Ceil, m_ceil(x)) FUNCTION(Trunc, m_trunc(x))
-                    FUNCTION(Rint, m_rint(x)) FUNCTION(Abs, m_abs(x)) FUNCTION(
-                        Atan2, m_atan2(x, y)) FUNCTION(Pow, m_pow(x, y))
-                        FUNCTION(Fmod,
-                                 m_fmod(x,
-                                        y)) FUNCTION(Copysign, m_copysign(x, y))
-                            FUNCTION(Add, x + y) FUNCTION(Mul, x *y) FUNCTION(
-                                Div, x / y) FUNCTION(Max, m_max(x, y))
-                                FUNCTION(Min, m_min(x, y)) FUNCTION(
-                                    ExpNear,
-                                    m_exp_near(
-                                        x)) FUNCTION(SqrtNear, m_sqrt_near(x))
-                                    FUNCTION(DivNear, m_div_near(x, y))
-                                        FUNCTION(ExpPart, m_exp_part(x))
-                                            FUNCTION(DivBySum,
-                                                     m_div_by_sum(x, y))
-                                                FUNCTION(ErfcNear,
-                                                         m_erfc_near(x))
-                                                    FUNCTION(DivBounded,
-                                                             m_div_bounded(x,
-                                                                           y))
+FUNCTION(Expm1, m_expm1(x))
+FUNCTION(Log, m_log(x))
+FUNCTION(Log2, m_log2(x))
+FUNCTION(Log1p, m_log1p(x))
+FUNCTION(Sqrt, m_sqrt(x))
+FUNCTION(Rsqrt, m_rsqrt(x))
+FUNCTION(Sin, m_sin(x))
+FUNCTION(Cos, m_cos(x))
+FUNCTION(Tan, m_tan(x))
+FUNCTION(Asin, m_asin(x))
+FUNCTION(Acos, m_acos(x))
+FUNCTION(Atan, m_atan(x))
+FUNCTION(Sinh, m_sinh(x))
+FUNCTION(Cosh, m_cosh(x))
+FUNCTION(Tanh, m_tanh(x))
+FUNCTION(Asinh, m_asinh(x))
+FUNCTION(Acosh, m_acosh(x))
+FUNCTION(Atanh, m_atanh(x))
+FUNCTION(Erf, m_erf(x))
+FUNCTION(Erfc, m_erfc(x))
+FUNCTION(Cbrt, m_cbrt(x))
+FUNCTION(Floor, m_floor(x))
+FUNCTION(Ceil, m_ceil(x))
+FUNCTION(Trunc, m_trunc(x))
+FUNCTION(Rint, m_rint(x))
+FUNCTION(Abs, m_abs(x))
+FUNCTION(Atan2, m_atan2(x, y))
+FUNCTION(Pow, m_pow(x, y))
+FUNCTION(Fmod, m_fmod(x, y))
+FUNCTION(Copysign, m_copysign(x, y))
+FUNCTION(Add, x + y)
+FUNCTION(Mul, x * y)
+FUNCTION(Div, x / y)
+FUNCTION(Max, m_max(x, y))
+FUNCTION(Min, m_min(x, y))
+FUNCTION(ExpNear, m_exp_near(x))
+FUNCTION(SqrtNear, m_sqrt_near(x))
+FUNCTION(DivNear, m_div_near(x, y))
+FUNCTION(ExpPart, m_exp_part(x))
+FUNCTION(DivBySum, m_div_by_sum(x, y))
+FUNCTION(ErfcNear, m_erfc_near(x))
+FUNCTION(DivBounded, m_div_bounded(x, y))
+// clang-format on
 
-                                                        template <class F>
-                                                        static void both(
-                                                            const char *name,
-                                                            const Truth &truth,
-                                                            double bound) {
+template <class F>
+static void both(const char *name, const Truth &truth, double bound) {
   judge<F, f32, u32>(name, kF32, truth, bound);
   judge<F, f64, u64>(name, kF64, truth, bound);
 }

@@ -1,4 +1,4 @@
-//===- gpu_parity.cu - the prelude on a GPU and in the emulator -*- CUDA -*-===//
+//===- gpu_parity.cu - the prelude on a GPU and emulated -------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Not part of the build: a program for a machine with a GPU,

@@ -75,8 +75,8 @@ def parse(arguments):
     return options
 
 
-def say(*parts):
-    print(*parts, file=sys.stderr, flush=True)
+def say(*parts, end="\n"):
+    print(*parts, file=sys.stderr, flush=True, end=end)
 
 
 class Run:
@@ -244,6 +244,7 @@ class Run:
     def finish(self, row):
         from . import report
         self.outputs(row)
+        say(f"  {self.seconds():.0f} s: {row['case']}: compared")
         self.measure(row)
         if self.options.kernels:
             self.trace(row)
@@ -255,6 +256,7 @@ class Run:
             row["contenders"][kind] = facts
         report.judge(row, self.options.peers)
         say(f"  {report.line(row)} ({self.seconds():.0f} s)")
+        say(report.kernels([row]), end="")
 
     def group(self, cases, models):
         """Rows of cases that are prepared together, one by one."""

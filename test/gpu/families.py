@@ -466,6 +466,11 @@ def families():
                                  product(520, 520, 264, "f32", tf32=True))
     all_["wgmma-padded"] = ("contraction, GemmWgmmaConfig", product(1021, 1033, 1027, "bf16"))
     all_["wgmma-apart"] = ("contraction, GemmApartConfig", product(8456, 320, 264, "bf16", after=True))
+    # Tiles in turns: rounds that are not full, the last rows and columns cut.
+    all_["wgmma-turns"] = ("contraction, GemmAlternateConfig<GemmKind::BF16, 160, 5, 5, 8, 2>",
+                           product(34000, 312, 136, "bf16", after=True))
+    all_["wgmma-turns-k"] = ("contraction, GemmAlternateConfig<GemmKind::F16, 160, 5, 5, 8, 2>",
+                             product(34000, 320, 328, "f16", rhs=True))
     # More tiles than blocks, the last ones ragged; one box for both, and order of accumulators.
     all_["wgmma-pair"] = ("contraction, GemmPairConfig", gated(2312, 1160, 264, "bf16"))
     all_["wgmma-pair-k"] = ("contraction, GemmPairConfig", gated(2312, 1184, 264, "f16", rhs=True))

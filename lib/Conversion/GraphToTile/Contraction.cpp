@@ -184,7 +184,8 @@ static GemmSupply supplyOf(tile::ContractOp op) {
 static bool setBoxRows(GemmConfig &config, tile::ContractOp op, int64_t rows,
                        int64_t actual) {
   if (config.loop != cuda::GemmLoop::Warpgroup || config.halfStages ||
-      config.ranks > 1 || op.getLhsOuter() || !op.getLhsMatrix())
+      config.alternate || config.ranks > 1 || op.getLhsOuter() ||
+      !op.getLhsMatrix())
     return true;
   int64_t eights = llvm::alignTo(uint64_t(rows), 8);
   if (eights >= config.tileM)

@@ -91,7 +91,7 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
   }
   if (isOuter) {
     add(matrix.outer, inner, 1);
-    add(matrix.k, config.tileK, matrix.kStride);
+    add(matrix.k, isLhs ? config.tileK : config.boxDepth(), matrix.kStride);
   } else {
     add(matrix.k, inner, 1);
     add(matrix.outer, tile, matrix.outerStride);

@@ -238,8 +238,13 @@ TEST(GemmConfig, TakesTheWidestTilesWhereTheyFit) {
   auto choose = [](int64_t m, int64_t n, GemmSupply supply) {
     return chooseGemmConfig(GemmKind::BF16, m, n, 1280, 1, supply);
   };
-  GemmConfig wide = choose(65536, 320, GemmSupply::Boxes);
-  EXPECT_EQ(wide.tileN, 320);
+  GemmConfig turns = choose(65536, 320, GemmSupply::Boxes);
+  EXPECT_EQ(turns.tileN, 160);
+  EXPECT_EQ(turns.alternate, 5) << "tiles in turns";
+  EXPECT_EQ(turns.deviceType(),
+            "GemmAlternateConfig<GemmKind::BF16, 160, 5, 5, 8, 2>");
+  GemmConfig wide = choose(16384, 320, GemmSupply::Boxes);
+  EXPECT_EQ(wide.tileN, 320) << "too few tiles for turns";
   EXPECT_EQ(wide.halfStages, 3);
   EXPECT_EQ(choose(65536, 320, GemmSupply::Groups).halfStages, 0);
   EXPECT_EQ(choose(8192, 8192, GemmSupply::Boxes).tileN, 256);

@@ -58,6 +58,9 @@ struct KernelCase {
   /// Products that a tile has tileN columns of (gemm_pair.cuh): B has twice the
   /// columns, and a half is one product's.
   int products = 1;
+  /// Slots of B where warpgroups take tiles in turns (gemm_alternate.cuh); 0
+  /// for the others.
+  int alternate = 0;
 
   std::string text() const;
   uint32_t blocksOfCluster() const { return std::max(cluster, 1) * ranks; }
@@ -71,6 +74,8 @@ struct KernelCase {
     if (few)
       return warpsK *
              std::max(stages * (tileM + tileN) * 64, tileM * (tileN + 4) * 4);
+    if (alternate)
+      return 128 * (stages * tileM + alternate * ((tileN + 63) / 64 * 64));
     if (halfStages)
       return 128 *
              (stages * tileM +
@@ -109,6 +114,13 @@ std::string KernelCase::text() const {
   if (halfStages) {
     std::string config = "GemmApartConfig<GemmKind::" + std::string(kind);
     for (int v : {tileN, stages, halfStages, groupM, cluster})
+      config += ", " + std::to_string(v);
+    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
+           name + ", Config_" + name + ", " + operands;
+  }
+  if (alternate) {
+    std::string config = "GemmAlternateConfig<GemmKind::" + std::string(kind);
+    for (int v : {tileN, stages, alternate, groupM, cluster})
       config += ", " + std::to_string(v);
     return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
            name + ", Config_" + name + ", " + operands;
@@ -253,6 +265,15 @@ const KernelCase kCases[] = {
      tensorK, 1, 1, false, 3},
     {"apart_tf32", "TF32", DType::F32, 128, 192, 32, 8, 1, 4, 8, tensorK,
      tensorK, 1, 2, false, 3},
+    // Tiles in turns.
+    {"turns_kk", "F16",   DType::F16, 128, 96,    64, 8, 1, 3, 8,
+     tensorK,    tensorK, 1,          2,   false, 0,  1, 0, 1, 4},
+    {"turns_kn", "BF16",       DType::BF16, 128, 160,   64, 8, 1, 3, 8,
+     tensorK,    tensorOuter2, 1,           2,   false, 0,  1, 0, 1, 3},
+    {"turns_mn",  "F16",        DType::F16, 128, 64,    64, 8, 1, 4, 1,
+     tensorOuter, tensorOuter4, 1,          1,   false, 0,  1, 0, 1, 5},
+    {"turns_eights", "BF16",          DType::BF16, 128, 128,   64, 8, 1, 3, 2,
+     tensorOuter,    tensorEights(4), 1,           2,   false, 0,  1, 0, 1, 3},
     // Blocks of a cluster divide k: as many pieces of 64 x 32 as blocks'
     // warpgroups, more, fewer, and numbers that do not divide them.
     {"split_kk", "F16", DType::F16, 64, 256, 64, 4, 1, 3, 8, tensorK, tensorK,
@@ -455,7 +476,9 @@ struct Problem {
     auto bytes = static_cast<int64_t>(byteSize(c.type));
     map.strides = {bytes * operand.strides[alongK ? 1 : 2],
                    bytes * operand.strides[0]};
-    map.box = {uint32_t(128 / bytes), uint32_t(alongK ? tile : 64), 1};
+    // Blocks that take turns share steps of k where B is along n.
+    int depth = c.alternate && &operand == &b ? 64 / c.cluster : 64;
+    map.box = {uint32_t(128 / bytes), uint32_t(alongK ? tile : depth), 1};
     if (side.vector > 16) {
       map.dims = {s.k, 2, 4, 4, s.batch * outer / 32};
       int64_t row = map.strides[0];

@@ -101,8 +101,8 @@ struct GemmDevice {
 
 /// One instantiation of the skeleton; the fields are the parameters of the
 /// device template `GemmConfig`, or of `GemmWgmmaConfig`, `GemmPairConfig`,
-/// `GemmSplitConfig` or `GemmApartConfig` with the Warpgroup loop, where warpsM counts the
-/// multiplying warps alone.
+/// `GemmSplitConfig`, `GemmApartConfig` or `GemmAlternateConfig` with the
+/// Warpgroup loop, where warpsM counts the multiplying warps alone.
 struct GemmConfig {
   GemmKind kind = GemmKind::F16;
   GemmLoop loop = GemmLoop::Warp;
@@ -142,6 +142,9 @@ struct GemmConfig {
   /// Products of A that a tile has `tileN` columns of, each with a B of its own
   /// (gemm_pair.cuh; Warpgroup loop, Boxes only): 1 or 2.
   int64_t products = 1;
+  /// Slots of B where warpgroups take tiles in turns (gemm_alternate.cuh;
+  /// Warpgroup loop, Boxes only), and `stages` are A's; 0: they do not.
+  int64_t alternate = 0;
 
   /// Blocks of a cluster that share B (Warpgroup loop).
   int64_t sharers() const { return cluster / ranks; }
@@ -149,6 +152,8 @@ struct GemmConfig {
   int64_t boxColumns() const {
     return halfStages ? tileN / 2 : tileN / sharers();
   }
+  /// Steps of k in a box of B along n.
+  int64_t boxDepth() const { return alternate ? tileK / cluster : tileK; }
   /// Bytes of one element in shared memory.
   int64_t elementBytes() const;
   /// Threads of a block.
@@ -189,7 +194,7 @@ struct GemmConfig {
   std::string sumOrder() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 20> toNumbers() const;
+  std::array<int64_t, 21> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 

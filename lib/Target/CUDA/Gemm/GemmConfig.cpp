@@ -34,6 +34,9 @@ struct Candidate {
   /// The longest sum, the most tiles one block makes, and the shortest sum that
   /// it is for.
   int64_t mostK = INT64_MAX, mostRounds = INT64_MAX, leastK = 0;
+  /// As GemmConfig has it; a block then makes no fewer tiles than
+  /// `leastRounds`, and no more than `mostAcross` are side by side.
+  int64_t alternate = 0, leastRounds = 0, mostAcross = INT64_MAX;
 };
 
 // 16-bit operands that the copy engine brings, in clusters of two.
@@ -53,6 +56,10 @@ constexpr Candidate kHalfCluster[] = {
      INT64_MAX, INT64_MAX, /*leastK=*/384},
     {128, 256, 64, 8, 1, 1, 5, 1, 765, 1, /*halfStages=*/4, /*fixedK=*/185},
     {128, 320, 64, 8, 1, 1, 4, 1, 770, 1, /*halfStages=*/3},
+    // In turns, for 320 columns (in turns with cuBLAS 0.986 of its speed, as
+    // warpgroups apart 0.89).
+    {128, 160, 64, 8, 1, 1, 5, 1, 790, 1, 0, /*fixedK=*/60, INT64_MAX,
+     INT64_MAX, 0, /*alternate=*/5, /*leastRounds=*/4, /*mostAcross=*/2},
 };
 // Asynchronous 16-bit operands on warpgroups; warpsM are the multiplying warps.
 // benchmarks/results/2026-11-29-gemm-wgmma.md.
@@ -201,6 +208,7 @@ GemmConfig configOf(GemmKind kind, const Candidate &c) {
   config.warpsK = c.warpsK;
   config.stages = c.stages, config.minBlocks = c.minBlocks;
   config.halfStages = c.halfStages;
+  config.alternate = c.alternate;
   return config;
 }
 
@@ -272,6 +280,9 @@ int64_t GemmConfig::sharedBytes() const {
         elementBytes() == 2 ? llvm::alignTo(tileN / 2, 64) : tileN / 2;
     return 128 * (stages * tileM + 2 * halfStages * half);
   }
+  if (alternate)
+    return 128 *
+           (stages * tileM + alternate * int64_t(llvm::alignTo(tileN, 64)));
   if (loop == GemmLoop::Warpgroup)
     return stages * (tileM + products * int64_t(llvm::alignTo(tileN, 64))) *
            tileK * elementBytes();
@@ -335,7 +346,7 @@ bool GemmConfig::holdsColumns(int64_t stateBytes,
     return true;
   int64_t columns = ranks > 1 ? 32 : tileN;
   int64_t bytes = sharedBytes() + warpsM * columns * stateBytes + 256;
-  return !halfStages && bytes <= device.sharedPerBlock &&
+  return !halfStages && !alternate && bytes <= device.sharedPerBlock &&
          minBlocks * (bytes + 1024) <= device.sharedPerSM;
 }
 
@@ -350,6 +361,7 @@ std::string GemmConfig::deviceType() const {
   static constexpr const char *types[] = {"GemmConfig", "GemmWgmmaConfig",
                                           "GemmFewConfig", "GemmDirectConfig"};
   std::string text = halfStages     ? "GemmApartConfig"
+                     : alternate    ? "GemmAlternateConfig"
                      : ranks > 1    ? "GemmSplitConfig"
                      : products > 1 ? "GemmPairConfig"
                                     : types[static_cast<unsigned>(loop)];
@@ -374,6 +386,10 @@ std::string GemmConfig::deviceType() const {
       text += parts ? ", true" : "";
       break;
     }
+    if (alternate) {
+      add({tileN, stages, alternate, groupM, cluster});
+      break;
+    }
     if (ranks > 1)
       add({warpsM / 4, tileN, stages, groupM, sharers(), ranks});
     else
@@ -394,7 +410,7 @@ const char *GemmConfig::deviceFunction() const {
   return names[static_cast<unsigned>(loop)];
 }
 
-std::array<int64_t, 20> GemmConfig::toNumbers() const {
+std::array<int64_t, 21> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -414,7 +430,8 @@ std::array<int64_t, 20> GemmConfig::toNumbers() const {
           staged,
           ranks,
           depth,
-          products};
+          products,
+          alternate};
 }
 
 GemmDevice GemmDevice::of(const TargetInfo &target) {
@@ -429,7 +446,7 @@ GemmDevice GemmDevice::of(const TargetInfo &target) {
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 20 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 21 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -447,6 +464,7 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.ranks = numbers[17];
   config.depth = numbers[18];
   config.products = numbers[19];
+  config.alternate = numbers[20];
   return config;
 }
 
@@ -499,12 +517,13 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
       if (cluster > 1 && m <= config.tileM)
         continue;
       // Boxes have all rows of such a tile.
-      if (config.halfStages && m < config.tileM)
+      if ((config.halfStages || config.alternate) && m < config.tileM)
         continue;
       int64_t rounds =
           llvm::divideCeil(config.tiles(m, n, batch), uint64_t(device.smCount));
+      int64_t across = llvm::divideCeil(n, config.tileN);
       if (k > c.mostK || k < c.leastK || rounds > c.mostRounds ||
-          isRanked(config))
+          rounds < c.leastRounds || across > c.mostAcross || isRanked(config))
         continue;
       // Few rows are bound by what is under way: a block that has a
       // multiprocessor to itself has all of its shared memory.

@@ -39,7 +39,7 @@ struct GemmApartConfig {
   static constexpr bool kPromoted = Promoted;
   static constexpr i32 kThreads = 384;
   static constexpr i32 kBlocks = 1;
-  static constexpr bool kApart = true;
+  static constexpr GemmRoles kRoles = GemmRoles::Apart;
   static constexpr i32 kSlotA = kTileM * kTileK;
   /// Along n B, of 16 bits, comes in panels of 128 bytes: the last one may be
   /// cut.

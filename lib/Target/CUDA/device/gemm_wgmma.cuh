@@ -32,6 +32,11 @@ struct GemmPanel {
   }
 };
 
+/// What the multiplying warpgroups of a CTA have: rows of one tile and one ring
+/// (here), columns of one tile (gemm_apart.cuh), or tiles in turns
+/// (gemm_alternate.cuh).
+enum class GemmRoles : u8 { Together, Apart, Alternate };
+
 /// One instantiation: a CTA of one producing and `Consumers` multiplying
 /// warpgroups makes tiles of 64 * Consumers x TileN, 128 bytes of k a step.
 /// Blocks CTAs share an SM. The CTAs of a cluster have tiles one below the
@@ -52,7 +57,7 @@ struct GemmWgmmaConfig {
   static constexpr i32 kStages = Stages;
   static constexpr i32 kGroupM = GroupM;
   static constexpr i32 kBlocks = Blocks;
-  static constexpr bool kApart = false;
+  static constexpr GemmRoles kRoles = GemmRoles::Together;
   static constexpr i32 kCluster = Cluster;
   /// Blocks of the cluster that share B, one after the other, and parts of k
   /// that such groups of blocks take (gemm_split.cuh).
@@ -93,6 +98,12 @@ struct GemmTurn {
     bool wraps = slot + 1 == Stages;
     slot = wraps ? 0 : slot + 1;
     parity ^= wraps ? 1 : 0;
+  }
+  /// `next`, so many times.
+  FUSEC_METHOD void skip(i32 steps) {
+    i32 to = slot + steps;
+    slot = to % Stages;
+    parity ^= to / Stages & 1;
   }
 };
 
@@ -777,6 +788,11 @@ template <class Config, class Holes, class MapA, class MapB>
 FUSEC_DEVICE void gemmApart(const Holes &holes, const MapA &mapA,
                             const MapB &mapB, i32 m, i32 n, i32 k, i32 batch);
 
+template <class Config, class Holes, class MapA, class MapB>
+FUSEC_DEVICE void gemmAlternate(const Holes &holes, const MapA &mapA,
+                                const MapB &mapB, i32 m, i32 n, i32 k,
+                                i32 batch);
+
 /// As gemm_wgmma says, by consumers that share a ring.
 template <class Config, class Holes, class MapA, class MapB>
 FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
@@ -837,7 +853,9 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
 template <class Config, class Holes, class MapA, class MapB>
 FUSEC_DEVICE void gemm_wgmma(const Holes &holes, const MapA &mapA,
                              const MapB &mapB, i32 m, i32 n, i32 k, i32 batch) {
-  if constexpr (Config::kApart)
+  if constexpr (Config::kRoles == GemmRoles::Alternate)
+    gemmAlternate<Config>(holes, mapA, mapB, m, n, k, batch);
+  else if constexpr (Config::kRoles == GemmRoles::Apart)
     gemmApart<Config>(holes, mapA, mapB, m, n, k, batch);
   else
     gemmTogether<Config>(holes, mapA, mapB, m, n, k, batch);

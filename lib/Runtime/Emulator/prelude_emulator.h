@@ -795,6 +795,7 @@ FUSEC_DEVICE void bar_named(i32 id, i32 threads, FUSEC_DETAIL_LINE) {
 FUSEC_DEVICE void bar_warp(FUSEC_DETAIL_LINE) { fusec_emu->barrierWarp(line); }
 FUSEC_DEVICE void fence_gpu(FUSEC_DETAIL_LINE) { fusec_emu->fence(line); }
 FUSEC_DEVICE void grid_wait(FUSEC_DETAIL_LINE) { fusec_emu->gridWait(line); }
+FUSEC_DEVICE void grid_next() {}
 
 #define FUSEC_DETAIL_SHFL(name, kind)                                          \
   template <class T>                                                           \

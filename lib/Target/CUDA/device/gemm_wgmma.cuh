@@ -817,6 +817,10 @@ FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
   gemmMeet<Config>();
   GemmWork<Config> work;
   work.begin(m, n, k, batch);
+  // Blocks of the next launch come in as those of this one end. Where blocks
+  // have several tiles that was slower, as they are out of step then.
+  if (work.tiles <= work.stride())
+    grid_next();
   if constexpr (Holes::BoxA::kRows > 0) {
     gemmClear<Config, Holes::BoxA::kRows>(ring);
     bar();

@@ -62,6 +62,16 @@ FUSEC_DEVICE void grid_wait() {
 #endif
 }
 
+/// Lets the next launch on the stream begin, if it is one that waits, once all
+/// blocks have said so: its blocks come in where there is room. For kernels
+/// whose blocks are all there from the start: what waits would hold the room of
+/// blocks still to come.
+FUSEC_DEVICE void grid_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 //===-- Warp --------------------------------------------------------------===//
 
 #define FUSEC_DETAIL_SHFL(name, intrinsic)                                     \

@@ -122,12 +122,15 @@ static void forEachBuffer(const Launch &launch, Visit visit) {
 // Whether the next step, a launch of `kernel`, may begin before the last one
 // has ended. A launch waits for the one before it alone, so that one must have
 // waited for those before in its turn, or have begun after they had ended: what
-// waits overlaps, and nothing else does. The first step follows work of the
-// caller, or copies of staged tensors, and begins when that has ended.
+// waits overlaps, and nothing else does. So does the first step: what the
+// caller has launched began after all before it had ended, or was told to wait
+// for it (PTX asks for that wait of each launch that may begin early), and
+// behind a copy or an event the attribute does nothing.
 bool ExecutionContext::Impl::mayOverlap(const Kernel &kernel) const {
-  if (!options.overlap || !kernel.overlaps || kernel.cooperative ||
-      steps.empty())
+  if (!options.overlap || !kernel.overlaps || kernel.cooperative)
     return false;
+  if (steps.empty())
+    return true;
   const auto *before = std::get_if<ReadyLaunch>(&steps.back().action);
   // What a library launches is not known to wait for all before it.
   return before && !before->vendor.product &&

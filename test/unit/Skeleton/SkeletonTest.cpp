@@ -280,6 +280,8 @@ const KernelCase kCases[] = {
      1, 2, false, 0, 4},
     {"split_kn", "BF16", DType::BF16, 128, 128, 64, 8, 1, 3, 2, tensorK,
      tensorOuter, 1, 1, false, 0, 2},
+    {"split_tall", "BF16", DType::BF16, 64, 256, 64, 4, 1, 5, 8, tensorK,
+     tensorOuter2, 1, 1, false, 0, 2},
     {"split_mn", "F16", DType::F16, 128, 128, 64, 8, 1, 4, 8, tensorOuter,
      tensorOuter4, 1, 1, false, 0, 6},
     {"split_mk", "BF16", DType::BF16, 64, 64, 64, 4, 1, 5, 1, tensorOuter,

@@ -97,6 +97,9 @@ TEST_KERNEL_SM90(group_fast, GroupFast, f8e4m3, Tensor, AlongK, 16, Tensor,
                  AlongK, 16)
 using GroupSplit = GemmSplitConfig<GemmKind::F16, 2, 128, 7, 8, 1, 2>;
 using GroupSplitWide = GemmSplitConfig<GemmKind::F16, 2, 256, 4, 8, 2, 4>;
+using GroupSplitTall = GemmSplitConfig<GemmKind::BF16, 1, 256, 5, 8, 1, 2>;
+TEST_KERNEL_SM90(group_split_tall, GroupSplitTall, bf16, Tensor, AlongK, 8,
+                 Tensor, AlongOuter, 2)
 TEST_KERNEL_SM90(group_split, GroupSplit, f16, Tensor, AlongK, 8, Tensor,
                  AlongOuter, 8)
 TEST_KERNEL_SM90(group_split_wide, GroupSplitWide, f16, Tensor, AlongK, 8,

@@ -93,11 +93,13 @@ FUSEC_DEVICE void gemmHandOverTurned(const Holes &holes, const Sum (&acc)[R],
              kept.v, 0);
     }
     bar_warp();
+    // Of 32 columns eight rows at once: two of each eight lanes, 4 apart.
     FUSEC_UNROLL
-    for (i32 i = 0; i < 16; i += 4) {
-      i32 below = i + (lane() >> 3), group = lane() & 7;
+    for (i32 i = 0; i < 16; i += 32 / groups) {
+      i32 below = i + (groups == 8 ? lane() >> 3 : lane() >> 3 | lane() & 4);
+      i32 group = lane() % groups;
       i32 at = first + 8 * group, atRow = row - line + below;
-      bool isInside = atRow < m && (fits || at < n) && group < groups;
+      bool isInside = atRow < m && (fits || at < n);
       GemmTurnedResults<T> turned;
       lds<8>(turned.v, 0, blocks, own + GemmTurnBlock::index(below, 8 * group));
       const Sum none[2] = {};

@@ -100,19 +100,16 @@ TEST(GemmConfig, DividesLongSumsOfFewTilesInClusters) {
   };
   GemmConfig pairs = choose(512, 1024, 8192);
   EXPECT_EQ(pairs.ranks, 2) << pairs.deviceType();
-  // As many small tiles as multiprocessors take the whole of k, in clusters
-  // that share B, unless one of two blocks would have no rows.
-  GemmConfig tiles = choose(1024, 1024, 8192);
-  EXPECT_EQ(tiles.deviceType(),
-            "GemmWgmmaConfig<GemmKind::BF16, 1, 128, 9, 8, 1, 2>");
-  EXPECT_EQ(tiles.grid(1024, 1024, 1, {}), 128);
+  GemmConfig wide = choose(1024, 1024, 8192);
+  EXPECT_EQ(wide.deviceType(),
+            "GemmSplitConfig<GemmKind::BF16, 1, 256, 5, 8, 1, 2>");
+  EXPECT_EQ(wide.grid(1024, 1024, 1, {}), 128);
   EXPECT_EQ(choose(64, 16384, 8192).cluster, 1);
   EXPECT_EQ(choose(512, 512, 16384).cluster, 2)
       << "16 clusters of 8 may not fit at once";
   EXPECT_EQ(choose(256, 256, 4096).cluster, 8);
   EXPECT_EQ(choose(128, 128, 8192).ranks, 8);
   for (auto [m, n, k, batch] : {std::array<int64_t, 4>{4096, 1024, 1024, 1},
-                                {1024, 1024, 8192, 1},
                                 {512, 512, 512, 64},
                                 {8192, 8192, 8192, 1},
                                 {8192, 8192, 256, 1},

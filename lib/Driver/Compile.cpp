@@ -220,29 +220,33 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
     if (region.equalTo) {
       summary.kernel = summaries[*region.equalTo].kernel;
     } else {
-      FailureOr<runtime::Kernel> text = cuda::emitKernel(region.simt);
+      FailureOr<runtime::Kernel> text =
+          cuda::emitKernel(region.simt, region.rows);
       if (failed(text))
         return failure();
       summary.kernel = program.addKernel(std::move(*text));
     }
     program.addLaunch(region.fusion, region.simt, summary.kernel,
-                      cuda::dynamicSharedBytes(region.simt), region.decision);
+                      cuda::dynamicSharedBytes(region.simt), region.decision,
+                      region.rows);
     return success();
   }
   SmallVector<graph::FusionOp> fusions;
   SmallVector<simt::KernelOp> threads;
   SmallVector<bool> repeated;
+  SmallVector<cuda::RowBuffers> rows;
   for (const LoweredRegion &region : launch) {
     fusions.push_back(region.fusion);
     threads.push_back(region.simt);
     repeated.push_back(region.isRepeated);
+    rows.push_back(region.rows);
   }
   std::optional<ChainPlan> chain;
   if (isChain(fusions))
     chain = planChain(fusions, threads, repeated, target);
   FailureOr<cuda::JointKernel> joint =
       chain ? cuda::emitChainKernel(threads, chain->form)
-            : cuda::emitJointKernel(threads);
+            : cuda::emitJointKernel(threads, rows);
   // Values leave larger arrays of the programs their room.
   if (succeeded(joint) && chain && chain->form.keepsValues() &&
       joint->arenaBytes > kUsualArenaBytes) {
@@ -253,7 +257,7 @@ static LogicalResult emitLaunch(const LoweredLaunch &launch,
     return failure();
   summary.kernel = program.addKernel(joint->kernel);
   program.addJointLaunch(fusions, threads, *joint, summary.kernel,
-                         chain ? &*chain : nullptr);
+                         chain ? &*chain : nullptr, rows);
   return success();
 }
 

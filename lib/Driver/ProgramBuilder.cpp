@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ProgramBuilder.h"
+#include "RolledRows.h"
 #include "fusec/Analysis/IndexingMaps.h"
 #include "fusec/Analysis/RowTiling.h"
 #include "fusec/Reference/Attributes.h"
@@ -110,11 +111,12 @@ uint32_t ProgramBuilder::addKernel(runtime::Kernel kernel) {
   return it->second;
 }
 
-void ProgramBuilder::addLaunch(
-    graph::FusionOp fusion, simt::KernelOp kernel, uint32_t index,
-    uint32_t dynamicSharedBytes,
-    const std::optional<ScheduleDecision> &decision) {
+void ProgramBuilder::addLaunch(graph::FusionOp fusion, simt::KernelOp kernel,
+                               uint32_t index, uint32_t dynamicSharedBytes,
+                               const std::optional<ScheduleDecision> &decision,
+                               const cuda::RowBuffers &rows) {
   runtime::Launch launch;
+  addRows(launch, fusion, rows);
   launch.kernel = index;
   launch.dynamicSharedBytes = dynamicSharedBytes;
   for (auto [i, size] : llvm::enumerate(kernel.getGrid()))
@@ -132,6 +134,31 @@ void ProgramBuilder::addLaunch(
     runtime::addVendorCall(program, launch, *decision->product,
                            *decision->vendor);
   program.steps.push_back(std::move(launch));
+}
+
+void ProgramBuilder::addRows(runtime::Launch &launch, graph::FusionOp fusion,
+                             const cuda::RowBuffers &rows) {
+  SmallVector<Type> types(fusion.getBody().getArgumentTypes());
+  llvm::append_range(types, fusion->getResultTypes());
+  runtime::RolledRows &all = launch.rolled;
+  bool isFirst = all.buffers.empty();
+  for (auto [buffer, type, isRow] :
+       llvm::zip(buffersOf(fusion), types, rows.isRow))
+    if (isRow)
+      all.buffers.push_back(
+          {buffer,
+           static_cast<uint32_t>(llvm::divideCeil(
+               cast<RankedTensorType>(type).getElementTypeBitWidth(), 8u))});
+  if (all.buffers.empty())
+    return;
+  // Rows of parts are cut into equal ones: pieces of rows are rows, too.
+  if (isFirst)
+    all.columns = rows.columns;
+  else if (!rows.isRow.empty())
+    all.columns = std::gcd(all.columns, uint32_t(rows.columns));
+  all.unit = std::max(all.unit, uint32_t(rows.unit));
+  if (!canRoll(all.columns, all.unit))
+    all.columns = 0;
 }
 
 void ProgramBuilder::addAlias(BlockArgument argument, Value result) {
@@ -234,13 +261,17 @@ void ProgramBuilder::addEntry(runtime::TableArg &table, graph::FusionOp fusion,
 void ProgramBuilder::addJointLaunch(ArrayRef<graph::FusionOp> fusions,
                                     ArrayRef<simt::KernelOp> kernels,
                                     const cuda::JointKernel &joint,
-                                    uint32_t index, const ChainPlan *chain) {
+                                    uint32_t index, const ChainPlan *chain,
+                                    ArrayRef<cuda::RowBuffers> rows) {
   runtime::TableArg table;
   auto add = [&](int64_t number) {
     table.fields.push_back(runtime::ScalarArg{number, 4});
   };
   runtime::Launch launch;
   launch.kernel = index;
+  if (!chain)
+    for (auto [fusion, its] : llvm::zip_equal(fusions, rows))
+      addRows(launch, fusion, its);
   if (chain) {
     addSteps(joint, *chain, add);
     launch.grid[0] = chain->form.blocks;

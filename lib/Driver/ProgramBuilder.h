@@ -27,14 +27,16 @@ public:
   /// of `kernel`, and with the vendor's call of `decision`, if there is one.
   void addLaunch(graph::FusionOp fusion, simt::KernelOp kernel, uint32_t index,
                  uint32_t dynamicSharedBytes,
-                 const std::optional<ScheduleDecision> &decision);
+                 const std::optional<ScheduleDecision> &decision,
+                 const cuda::RowBuffers &rows);
   /// Adds the launch of several regions by kernel `index`, made by
   /// `emitJointKernel` of `kernels`, which are parallel to `fusions`, or by
   /// `emitChainKernel` with the form of `chain`.
   void addJointLaunch(llvm::ArrayRef<graph::FusionOp> fusions,
                       llvm::ArrayRef<simt::KernelOp> kernels,
                       const cuda::JointKernel &joint, uint32_t index,
-                      const ChainPlan *chain);
+                      const ChainPlan *chain,
+                      llvm::ArrayRef<cuda::RowBuffers> rows);
   /// Lets a result that is an output be the memory of `argument`.
   void addAlias(mlir::BlockArgument argument, mlir::Value result);
   /// Copies for results that no launch writes in place; plans the workspace.
@@ -46,6 +48,9 @@ private:
   void addEntry(runtime::TableArg &table, graph::FusionOp fusion,
                 simt::KernelOp kernel, bool usesGrid, const ChainPlan *chain,
                 unsigned part);
+  /// The rows among the buffers of `fusion`, if there are any.
+  void addRows(runtime::Launch &launch, graph::FusionOp fusion,
+               const cuda::RowBuffers &rows);
   /// The buffers of inputs and results, in order.
   llvm::SmallVector<runtime::BufferRef> buffersOf(graph::FusionOp fusion);
   /// Those and new temporaries for the scratch of `kernel`.

@@ -6,6 +6,7 @@
 #include "ChainPlan.h"
 #include "IsolateOps.h"
 #include "ProgramBuilder.h"
+#include "RolledRows.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -33,6 +34,9 @@ FailureOr<LoweredRegion> RegionLowering::lower(graph::FusionOp fusion,
   LoweredRegion region{fusion, needsWideOffsets(fusion, form), *kernel, {}};
   if (ask)
     region.decision = ask->take(fusion);
+  // Rolled rows are added in an order that depends on where they start.
+  if (!isBatchInvariant || form.reduced.empty())
+    region.rows = findRolledRows(facts, fusion, form);
   return region;
 }
 

@@ -9,6 +9,7 @@
 #include "fusec/Driver/Compile.h"
 #include "fusec/Driver/Diagnostics.h"
 #include "fusec/Driver/Plan.h"
+#include "fusec/Target/CUDA/CudaEmitter.h"
 
 namespace fusec::driver {
 
@@ -24,6 +25,8 @@ struct LoweredRegion {
   bool isRepeated = false;
   /// Where the chooser was asked.
   std::optional<ScheduleDecision> decision = std::nullopt;
+  /// Buffers whose columns may come in any order.
+  cuda::RowBuffers rows = {};
 };
 
 /// The regions of one launch; several share it as parts.
@@ -38,6 +41,7 @@ public:
   RegionLowering(mlir::ModuleOp kernels, const CompileOptions &options,
                  Compilation &result)
       : kernels(kernels), options{options.target, options.numerics},
+        isBatchInvariant(options.batchInvariant),
         chooser(options.chooser.get()), vendor(options.vendor.get()),
         result(result) {}
 
@@ -74,6 +78,7 @@ private:
 
   mlir::ModuleOp kernels;
   TileOptions options;
+  bool isBatchInvariant;
   const ScheduleChooser *chooser;
   const VendorChooser *vendor;
   Compilation &result;

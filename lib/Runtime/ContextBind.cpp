@@ -249,6 +249,17 @@ Error ExecutionContext::Impl::checkOutputsApart() {
   return Error::success();
 }
 
+// Whether all rows of a launch start at one place of their vectors.
+bool ExecutionContext::Impl::startAlike(const RolledRows &rows) const {
+  return rows.columns &&
+         llvm::all_equal(
+             llvm::map_range(rows.buffers, [&](const RolledRows::Item &item) {
+               auto address =
+                   reinterpret_cast<uintptr_t>(slots[slotIndex(item.buffer)]);
+               return address / item.elementBytes % rows.unit;
+             }));
+}
+
 // The variant of each launch that its buffers need.
 Error ExecutionContext::Impl::chooseKernels(std::optional<Stream> stream) {
   if (!device.info().splitsAccesses)
@@ -272,6 +283,10 @@ Error ExecutionContext::Impl::chooseKernels(std::optional<Stream> stream) {
         narrowest = slot;
       }
     variant.inPlace = isUpdated(*launch);
+    if (variant.alignment < kBufferAlignment && startAlike(*launch->rolled)) {
+      variant.rolledColumns = launch->rolled->columns;
+      variant.rolledUnit = launch->rolled->unit;
+    }
     const LoadedKernel *kernel =
         executable->findVariant(launch->kernel, variant);
     if (!kernel) {

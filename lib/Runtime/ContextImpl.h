@@ -39,6 +39,7 @@ struct ReadyLaunch {
   uint32_t kernel;
   /// The inputs and outputs among its buffers, by slot.
   std::vector<uint32_t> callerSlots;
+  const RolledRows *rolled;
   /// The vendor's library in place of the kernel. Always a plain call: it is
   /// no node of a graph.
   ReadyProduct vendor = {};
@@ -137,6 +138,7 @@ struct ExecutionContext::Impl {
   bool needsFullAlignment(size_t slot) const;
   llvm::Error checkOutputsApart();
   bool isInPlace(size_t input, size_t output) const;
+  bool startAlike(const RolledRows &rows) const;
   llvm::Error chooseKernels(std::optional<Stream> stream);
   const TensorSpec &specOf(size_t slot) const;
   std::string nameOf(size_t slot) const;

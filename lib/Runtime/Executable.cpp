@@ -147,6 +147,8 @@ Executable::makeVariant(size_t index, const KernelVariant &variant) const {
   Kernel changed = code.kernels[index];
   changed.alignment = variant.alignment;
   changed.inPlace = variant.inPlace;
+  changed.rolledColumns = variant.rolledColumns;
+  changed.rolledUnit = variant.rolledUnit;
   // Not under the lock: other threads go on with the variants that exist.
   auto module = target->loadModule(changed);
   if (!module)

@@ -171,7 +171,11 @@ void ExecutionContext::Impl::prepare(size_t index, const Launch &launch) {
   request.bufferBytes = llvm::ArrayRef(argBytes).drop_front(first);
   request.tableBuffers = llvm::ArrayRef(tableBuffers).drop_front(firstTable);
   request.overlaps = mayOverlap(program.kernels[launch.kernel]);
-  ReadyLaunch ready{request, launch.kernel, {}, prepareProduct(index, launch)};
+  ReadyLaunch ready{request,
+                    launch.kernel,
+                    {},
+                    &launch.rolled,
+                    prepareProduct(index, launch)};
   forEachBuffer(launch, [&](BufferRef ref) {
     uint32_t at = slotIndex(ref);
     slotUsers[at].push_back(steps.size());

@@ -190,6 +190,19 @@ Error Verifier::checkStep(const Launch &launch) {
       return fail("kernel '%s': a table of %zu fields exceeds %u bytes",
                   kernel.entry.c_str(), table->fields.size(), kMaxTableBytes);
   }
+  const RolledRows &rows = launch.rolled;
+  if (rows.columns &&
+      (!llvm::isPowerOf2_32(rows.unit) || rows.columns % rows.unit))
+    return fail("kernel '%s': expected rows of a multiple of a power of two, "
+                "found %u and %u",
+                kernel.entry.c_str(), rows.columns, rows.unit);
+  for (const RolledRows::Item &item : rows.buffers) {
+    if (Error error = checkBuffer(item.buffer))
+      return error;
+    if (!item.elementBytes)
+      return fail("kernel '%s': a row has elements of no bytes",
+                  kernel.entry.c_str());
+  }
   if (launch.vendor)
     if (Error error = checkVendor(launch, *launch.vendor))
       return fail("kernel '%s': %s", kernel.entry.c_str(),

@@ -20,9 +20,10 @@ namespace fusec::runtime {
 
 /// Another form of a kernel, for pointers that a program was not made for.
 struct KernelVariant {
-  /// As Kernel::alignment and Kernel::inPlace.
+  /// As those of a Kernel.
   uint32_t alignment = kBufferAlignment;
   bool inPlace = false;
+  uint32_t rolledColumns = 0, rolledUnit = 0;
   friend auto operator<=>(const KernelVariant &,
                           const KernelVariant &) = default;
 };

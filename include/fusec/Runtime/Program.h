@@ -135,6 +135,24 @@ struct Kernel {
   /// The launch updates one of its buffers in place: what it reads through
   /// `const` pointers may be written by the same thread afterwards.
   bool inPlace = false;
+  /// Not 0: buffers of the source's FUSEC_ROWS parameters are rows of so many
+  /// elements that are taken as they lie in memory (device/rolled.cuh); each
+  /// may start anywhere, but all of a launch at one place of `rolledUnit`
+  /// elements.
+  uint32_t rolledColumns = 0, rolledUnit = 0;
+};
+
+/// The buffers of a launch that its kernel has as rows (FUSEC_ROWS), and what
+/// its rolled form is made with.
+struct RolledRows {
+  struct Item {
+    BufferRef buffer;
+    uint32_t elementBytes = 0;
+  };
+  /// A multiple of `unit`, which is a power of two; 0 where there is no such
+  /// form.
+  uint32_t columns = 0, unit = 0;
+  std::vector<Item> buffers;
 };
 
 /// A call of the vendor's library in place of a launch's kernel.
@@ -151,6 +169,7 @@ struct Launch {
   std::array<uint32_t, 3> grid = {1, 1, 1};
   uint32_t dynamicSharedBytes = 0;
   std::vector<KernelArg> args;
+  RolledRows rolled = {};
   /// What runs instead, where the device can.
   std::optional<VendorCall> vendor = std::nullopt;
 };

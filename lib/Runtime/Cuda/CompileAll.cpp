@@ -102,9 +102,10 @@ KernelKey NvrtcCompiler::Impl::keyOf(const Kernel &kernel) const {
   hash.update(llvm::ArrayRef(environment));
   update(hash, kernel.entry);
   update(hash, kernel.source);
-  for (uint32_t number : {kernel.threads, kernel.cluster, kernel.alignment,
-                          uint32_t(kernel.usesSkeleton),
-                          uint32_t(kernel.inPlace), uint32_t(kernel.usesSm90)})
+  for (uint32_t number :
+       {kernel.threads, kernel.cluster, kernel.alignment,
+        uint32_t(kernel.usesSkeleton), uint32_t(kernel.inPlace),
+        kernel.rolledColumns, kernel.rolledUnit, uint32_t(kernel.usesSm90)})
     update(hash, std::to_string(number));
   return hash.final();
 }
@@ -165,9 +166,11 @@ static std::vector<Batch> dealAlike(llvm::ArrayRef<Task *> tasks,
 // Kernels of one batch are compiled in the same way.
 static std::vector<Batch> dealBatches(llvm::MutableArrayRef<Task> tasks,
                                       unsigned threads) {
-  std::map<std::tuple<uint32_t, bool, bool, bool>, Batch> groups;
+  std::map<std::tuple<uint32_t, bool, uint32_t, uint32_t, bool, bool>, Batch>
+      groups;
   for (Task &task : tasks)
     groups[{task.kernel->alignment, task.kernel->inPlace,
+            task.kernel->rolledColumns, task.kernel->rolledUnit,
             task.kernel->usesSkeleton, task.kernel->usesSm90}]
         .push_back(&task);
   std::vector<Batch> batches;
@@ -211,6 +214,12 @@ Expected<TextResult> NvrtcCompiler::Impl::compileText(llvm::StringRef text,
                                    std::to_string(like.alignment));
   if (like.inPlace)
     changed.extraOptions.push_back("--define-macro=FUSEC_IN_PLACE");
+  if (like.rolledColumns) {
+    changed.extraOptions.push_back("--define-macro=FUSEC_ROLLED=" +
+                                   std::to_string(like.rolledColumns));
+    changed.extraOptions.push_back("--define-macro=FUSEC_ROLLED_UNIT=" +
+                                   std::to_string(like.rolledUnit));
+  }
   return compileWithReport(*nvrtc, "fusec.cu", before + text.str(), changed);
 }
 
@@ -363,6 +372,8 @@ NvrtcCompiler::compileTogether(llvm::ArrayRef<Kernel> kernels) {
     all.usesSkeleton |= kernel.usesSkeleton;
     all.usesSm90 |= kernel.usesSm90;
     all.inPlace |= kernel.inPlace;
+    all.rolledColumns = kernel.rolledColumns;
+    all.rolledUnit = kernel.rolledUnit;
     all.alignment = std::min(all.alignment, kernel.alignment);
   }
   KernelKey key = impl->keyOf(all);

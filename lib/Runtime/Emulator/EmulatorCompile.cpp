@@ -107,6 +107,11 @@ static llvm::Error runCompiler(llvm::StringRef compiler,
   std::string level = "-O" + std::to_string(std::min(options.optLevel, 3u));
   std::string alignment =
       "-DFUSEC_ALIGNMENT=" + std::to_string(options.alignment);
+  std::string rolled = "-UFUSEC_ROLLED", unit = "-UFUSEC_ROLLED_UNIT";
+  if (options.rolledColumns) {
+    rolled = "-DFUSEC_ROLLED=" + std::to_string(options.rolledColumns);
+    unit = "-DFUSEC_ROLLED_UNIT=" + std::to_string(options.rolledUnit);
+  }
   std::string checks =
       options.checks ? "-DFUSEC_EMU_CHECKS=1" : "-DFUSEC_EMU_CHECKS=0";
   // Contraction is the text's decision, as with -fmad=false. Elements of
@@ -116,6 +121,8 @@ static llvm::Error runCompiler(llvm::StringRef compiler,
                                                  level,
                                                  checks,
                                                  alignment,
+                                                 rolled,
+                                                 unit,
                                                  "-w",
                                                  "-fPIC",
                                                  "-shared",

@@ -192,6 +192,8 @@ EmulatorDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
   for (const Kernel &kernel : kernels) {
     texts.push_back({kernel.entry, kernel.source});
     compile.alignment = std::min(compile.alignment, kernel.alignment);
+    compile.rolledColumns = kernel.rolledColumns;
+    compile.rolledUnit = kernel.rolledUnit;
     compile.sm90 |= kernel.usesSm90;
   }
   if (llvm::any_of(kernels, [](const Kernel &k) { return k.usesSkeleton; }))

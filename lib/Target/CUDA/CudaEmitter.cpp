@@ -192,7 +192,8 @@ uint32_t cuda::dynamicSharedBytes(simt::KernelOp kernel) {
 }
 
 SmallVector<Parameter> cuda::nameParameters(Emitter &emitter,
-                                            simt::KernelOp kernel) {
+                                            simt::KernelOp kernel,
+                                            const RowBuffers &rows) {
   SmallVector<Parameter> result;
   for (BlockArgument arg : kernel.getBody().getArguments()) {
     auto buffer = dyn_cast<MemRefType>(arg.getType());
@@ -202,8 +203,11 @@ SmallVector<Parameter> cuda::nameParameters(Emitter &emitter,
       continue;
     }
     bool isConst = arg.getArgNumber() < kernel.getReadOnly();
-    result.push_back({(isConst ? "const " : "") +
-                          emitter.typeName(buffer.getElementType()) + " *",
+    std::string type =
+        (isConst ? "const " : "") + emitter.typeName(buffer.getElementType());
+    bool isRow = arg.getArgNumber() < rows.isRow.size() &&
+                 rows.isRow[arg.getArgNumber()];
+    result.push_back({isRow ? "FUSEC_ROWS(" + type + ") " : type + " *",
                       emitter.name(arg, "p"), true});
   }
   return result;
@@ -235,11 +239,12 @@ static int64_t blocksThatFit(int64_t threads, int64_t shared) {
                                        kRegisters / (threads * kPerThread)));
 }
 
-FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel) {
+FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel,
+                                            const RowBuffers &rows) {
   std::string parameters, body;
   llvm::raw_string_ostream os(body);
   Emitter emitter(os, kernel.getWideOffsets());
-  for (const Parameter &parameter : nameParameters(emitter, kernel))
+  for (const Parameter &parameter : nameParameters(emitter, kernel, rows))
     parameters +=
         (parameters.empty() ? "" : ", ") + parameter.type + parameter.name;
   if (failed(emitter.emitBlock(kernel.getBody().front())))

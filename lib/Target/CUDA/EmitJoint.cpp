@@ -35,8 +35,9 @@ struct Body {
 
 class JointEmitter {
 public:
-  JointEmitter(ArrayRef<simt::KernelOp> kernels, const ChainForm &chain)
-      : kernels(kernels), chain(chain) {}
+  JointEmitter(ArrayRef<simt::KernelOp> kernels, ArrayRef<RowBuffers> rows,
+               const ChainForm &chain)
+      : kernels(kernels), rows(rows), chain(chain) {}
   FailureOr<JointKernel> run();
 
 private:
@@ -50,6 +51,7 @@ private:
   std::string dispatchKept();
 
   ArrayRef<simt::KernelOp> kernels;
+  ArrayRef<RowBuffers> rows;
   const ChainForm &chain;
   int64_t arenaBytes = 0;
   bool usesSelect = false;
@@ -143,7 +145,8 @@ FailureOr<Body> JointEmitter::emitBody(unsigned program) {
   }
   append(body.parameters, "const i32 block");
   append(body.arguments, "block");
-  for (auto [i, parameter] : llvm::enumerate(nameParameters(emitter, kernel)))
+  for (auto [i, parameter] : llvm::enumerate(nameParameters(
+           emitter, kernel, rows.empty() ? RowBuffers() : rows[program])))
     addParameter(body, parameter,
                  parameter.isBuffer && chain.keepsValues()
                      ? chain.accesses[program][i]
@@ -305,11 +308,12 @@ FailureOr<JointKernel> JointEmitter::run() {
   return result;
 }
 
-FailureOr<JointKernel> cuda::emitJointKernel(ArrayRef<simt::KernelOp> kernels) {
-  return JointEmitter(kernels, ChainForm()).run();
+FailureOr<JointKernel> cuda::emitJointKernel(ArrayRef<simt::KernelOp> kernels,
+                                             ArrayRef<RowBuffers> rows) {
+  return JointEmitter(kernels, rows, ChainForm()).run();
 }
 
 FailureOr<JointKernel> cuda::emitChainKernel(ArrayRef<simt::KernelOp> kernels,
                                              const ChainForm &form) {
-  return JointEmitter(kernels, form).run();
+  return JointEmitter(kernels, {}, form).run();
 }

@@ -115,15 +115,17 @@ private:
   llvm::StringMap<unsigned> counters;
 };
 
+struct RowBuffers;
+
 /// A parameter of a kernel, named by the emitter.
 struct Parameter {
-  /// "const f32 *", "i32 ".
+  /// "const f32 *", "FUSEC_ROWS(const f32) ", "i32 ".
   std::string type;
   std::string name;
   bool isBuffer = false;
 };
-llvm::SmallVector<Parameter> nameParameters(Emitter &emitter,
-                                            simt::KernelOp kernel);
+llvm::SmallVector<Parameter>
+nameParameters(Emitter &emitter, simt::KernelOp kernel, const RowBuffers &rows);
 
 /// A kernel of this text: the entry is named after it, kEntryMark replaced.
 runtime::Kernel makeKernel(llvm::StringRef before, llvm::StringRef macro,

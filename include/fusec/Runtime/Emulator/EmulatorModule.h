@@ -74,6 +74,8 @@ struct EmulatorCompileOptions {
   std::string preamble;
   /// As Kernel::alignment, for all kernels.
   uint32_t alignment = 16;
+  /// As those of a Kernel, for all kernels.
+  uint32_t rolledColumns = 0, rolledUnit = 0;
   /// The kernels use what only sm_90a has.
   bool sm90 = false;
 };

@@ -9,6 +9,15 @@
 
 namespace fusec::cuda {
 
+/// Buffers that a kernel has as rows (device/rolled.cuh).
+struct RowBuffers {
+  /// Elements of a row, 0 if the rows cannot be rolled, and of a vector of the
+  /// narrowest. The text depends on neither.
+  int64_t columns = 0, unit = 0;
+  /// By buffer; none of those that are past the end.
+  llvm::SmallVector<bool> isRow = {};
+};
+
 /// Writes `kernel` as CUDA C++ that calls only the prelude
 /// (docs/architecture.md section 5). The text does not contain the prelude. The
 /// entry point is named after a hash of the text, so equal programs give equal
@@ -16,7 +25,8 @@ namespace fusec::cuda {
 /// a diagnostic on an op that has no text. A kernel around a contraction
 /// skeleton also needs the skeleton's text after the prelude
 /// (Kernel::usesSkeleton).
-mlir::FailureOr<runtime::Kernel> emitKernel(simt::KernelOp kernel);
+mlir::FailureOr<runtime::Kernel> emitKernel(simt::KernelOp kernel,
+                                            const RowBuffers &rows = {});
 
 /// One kernel for several thread programs of equal thread counts.
 struct JointKernel {
@@ -42,8 +52,10 @@ struct JointKernel {
 /// The text thus grows with the number of bodies, not of parts. Shared arrays
 /// of all programs lie in one arena of the largest need. Skeletons have launch
 /// needs of their own and are refused with a diagnostic.
+/// `rows` are those of each program, or none.
 mlir::FailureOr<JointKernel>
-emitJointKernel(llvm::ArrayRef<simt::KernelOp> kernels);
+emitJointKernel(llvm::ArrayRef<simt::KernelOp> kernels,
+                llvm::ArrayRef<RowBuffers> rows = {});
 
 /// How a program of a chain has a buffer (device/chain.cuh).
 enum class ChainAccess : uint8_t {

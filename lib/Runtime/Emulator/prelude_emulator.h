@@ -238,6 +238,7 @@ fusec_emu_bind(const FusecEmuApi *api) {
 #define FUSEC_METHOD inline
 #define FUSEC_UNROLL
 #define FUSEC_NO_UNROLL
+#define FUSEC_ASSUME(condition) ((condition) ? void() : __builtin_trap())
 #define FUSEC_DETAIL_LINE i32 line = __builtin_LINE()
 #define FUSEC_DETAIL_KERNEL(name, threads, cluster, grid)                      \
   static const i32 fusec_form_##name =                                         \

@@ -140,9 +140,32 @@ struct GemmDirectA {
   }
 };
 
+/// What of B is inside for certain, because tiles or units are whole. Holes'
+/// masks then vanish: of a masked read ptxas may move a part right after it was
+/// asked for, which waits for it.
+template <class Config>
+struct GemmDirectExtents {
+  i32 n, k;
+
+  FUSEC_METHOD void begin(i32 columns, i32 depth) {
+    n = columns;
+    k = depth;
+  }
+  FUSEC_METHOD i32 outer(i32 column) const {
+    if (n % Config::kTileN == 0)
+      FUSEC_ASSUME(column < n);
+    return column;
+  }
+  FUSEC_METHOD i32 along(i32 first) const {
+    if (Config::kWhole && k == Config::kAll * Config::kTileK)
+      FUSEC_ASSUME(first < k);
+    return first;
+  }
+};
+
 /// B along k, copied: 16 bytes of each of a lane's columns are a unit.
 template <class Config, class Holes>
-struct GemmDirectLines {
+struct GemmDirectLines : GemmDirectExtents<Config> {
   static constexpr i32 kLines = 2 * Config::kBlocksN;
   static_assert(Config::kSpan == Config::kGroup, "16 bytes of a column");
   u32 w[Config::kUnits][kLines][4];
@@ -151,9 +174,9 @@ struct GemmDirectLines {
   FUSEC_METHOD void load(const Holes &holes, i32 u, i32 batch, i32 n0, i32 k) {
     FUSEC_UNROLL
     for (i32 line = 0; line < kLines; ++line) {
-      GemmSource source =
-          holes.sourceB(holes.prepareB(batch, n0 + 8 * line + (lane() >> 2)),
-                        k + Config::kSpan * (lane() & 3));
+      GemmSource source = holes.sourceB(
+          holes.prepareB(batch, this->outer(n0 + 8 * line + (lane() >> 2))),
+          this->along(k + Config::kSpan * (lane() & 3)));
       ld_group<true>(w[u][line], holes.baseB(), source.offset, source.valid);
     }
   }
@@ -171,17 +194,18 @@ struct GemmDirectLines {
 /// B along n, copied: 16 bytes, eight columns, at each of eight k are a unit.
 /// They are paired up along k.
 template <class Config, class Holes>
-struct GemmDirectColumns {
+struct GemmDirectColumns : GemmDirectExtents<Config> {
   static_assert(Config::kBlocksN == 4 && Config::kSpan == Config::kGroup,
                 "eight lanes have 64 columns");
   u32 w[Config::kUnits][8][4];
 
   FUSEC_METHOD void fix(const Holes &, i32, i32) {}
   FUSEC_METHOD void load(const Holes &holes, i32 u, i32 batch, i32 n0, i32 k) {
-    auto row = holes.prepareB(batch, n0 + 8 * (lane() >> 2));
+    auto row = holes.prepareB(batch, this->outer(n0 + 8 * (lane() >> 2)));
     FUSEC_UNROLL
     for (i32 i = 0; i < 8; ++i) {
-      GemmSource source = holes.sourceB(row, k + 8 * (lane() & 3) + i);
+      GemmSource source =
+          holes.sourceB(row, this->along(k + 8 * (lane() & 3) + i));
       ld_group<true>(w[u][i], holes.baseB(), source.offset, source.valid);
     }
   }
@@ -198,7 +222,8 @@ struct GemmDirectColumns {
 /// B that is computed from what was read (gemm_stream.cuh): a span of each of a
 /// lane's columns is a unit. What is the same for all k is read once a tile.
 template <class Config, class Holes>
-struct GemmDirectStream {
+struct GemmDirectStream : GemmDirectExtents<Config> {
+  using Extents = GemmDirectExtents<Config>;
   using Element = typename Config::Element;
   using Pairs = GemmPairs<gemmDirectApart<Holes>()>;
   static constexpr i32 kLines = 2 * Config::kBlocksN;
@@ -208,9 +233,11 @@ struct GemmDirectStream {
   typename Holes::RawB raw[Holes::kFixedB ? 1 : Config::kUnits][kLines];
 
   FUSEC_METHOD auto row(const Holes &holes, i32 batch, i32 n0, i32 line) const {
-    return holes.prepareB(batch, n0 + 8 * line + (lane() >> 2));
+    return holes.prepareB(batch, Extents::outer(n0 + 8 * line + (lane() >> 2)));
   }
-  FUSEC_METHOD i32 along(i32 k) const { return k + kVector * (lane() & 3); }
+  FUSEC_METHOD i32 along(i32 k) const {
+    return Extents::along(k + kVector * (lane() & 3));
+  }
 
   FUSEC_METHOD void fix(const Holes &holes, i32 batch, i32 n0) {
     if constexpr (Holes::kFixedB) {
@@ -339,7 +366,7 @@ struct GemmDirectSums {
 /// Config::kThreads threads, Config::kSharedBytes dynamic shared bytes, as many
 /// blocks in x as there are tiles, or fewer, which take several.
 template <class Config, class Holes>
-FUSEC_DEVICE void gemm_direct(const Holes &holes, i32 m, i32 n, i32,
+FUSEC_DEVICE void gemm_direct(const Holes &holes, i32 m, i32 n, i32 k,
                               i32 batch) {
   static_assert(Holes::kOrderA == GemmOrder::KContiguous, "rows are along k");
   FUSEC_SHARED_DYN(u32, words);
@@ -355,6 +382,7 @@ FUSEC_DEVICE void gemm_direct(const Holes &holes, i32 m, i32 n, i32,
               Holes::kOrderB == GemmOrder::KContiguous>
       b;
   GemmDirectSums<Config, Holes> sums;
+  b.begin(n, k);
   GemmTile tile = gemmDirectTile<Config>(cta_x(), m, n, batch);
   FUSEC_UNROLL
   for (i32 u = 0; u < Config::kUnits; ++u)

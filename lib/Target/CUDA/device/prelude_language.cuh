@@ -66,6 +66,8 @@ struct f8e5m2 {
 #define FUSEC_METHOD __device__ __forceinline__
 #define FUSEC_UNROLL _Pragma("unroll")
 #define FUSEC_NO_UNROLL _Pragma("unroll 1")
+/// What holds here; the emulator checks it.
+#define FUSEC_ASSUME(condition) __builtin_assume(condition)
 #define FUSEC_KERNEL(name, threads)                                            \
   extern "C" __global__ void __launch_bounds__(threads) name
 /// As FUSEC_KERNEL, with registers for at least `blocks` blocks on an SM.

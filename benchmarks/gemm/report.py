@@ -59,7 +59,8 @@ def judge(row, case, problem, read_rate, times):
     found = {aim["verdict"] for aim in row["aims"]}
     row["verdict"] = next((word for word in ("missed", "open", "not run", "met")
                            if word in found), "timed")
-    if any(spilled for _, spilled in fusec.get("kernels", ())):
+    # -1: not known of a kernel that came from the disk.
+    if any(spilled > 0 for _, spilled in fusec.get("kernels", ())):
         row["verdict"] += ", spills"
     row["vendor"] = [choice["vendor"] for choice in fusec.get("choices", ())
                      if "vendor" in choice]

@@ -24,7 +24,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.mlir")):
         waits = list(WAIT.finditer(body))
         assert waits, where
         before = body[:waits[0].start()]
-        buffers = re.findall(r"\*(p\d+)\b", parameters) + re.findall(r"\b(table|map[AB])\b", parameters)
+        buffers = re.findall(r"(?:\*|FUSEC_ROWS\([^()]*\) )(p\d+)\b", parameters) + re.findall(r"\b(table|map[AB]2?)\b", parameters)
         assert buffers, where
         touched = [name for name in buffers if re.search(rf"\b{name}\b", before)]
         assert not touched, (where, touched)

@@ -128,15 +128,24 @@ TEST(ContractionText, AsksForWhatTheEpilogueReadsEarly) {
   EXPECT_TRUE(has(plain, "kPrefetches = false"));
 }
 
-TEST(ContractionText, WarpgroupsOfWideTilesAreApart) {
-  runtime::Kernel kernel = kernelOf(
-      R"(func.func @f(%a: tensor<65536x1280xbf16>, %b: tensor<1280x320xbf16>) -> tensor<65536x320xbf16> {
-    %0 = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<65536x1280xbf16>, tensor<1280x320xbf16> -> tensor<65536x320xbf16>
-    return %0 : tensor<65536x320xbf16>
-  })",
-      TargetInfo::h200());
-  EXPECT_TRUE(has(kernel, "GemmApartConfig<GemmKind::BF16, 320, 4, 3, 8, 2>"));
-  EXPECT_EQ(kernel.cluster, 2u);
+TEST(ContractionText, WarpgroupsOfWideTilesAreApartOrTakeTurns) {
+  auto ofColumns = [](llvm::StringRef n) {
+    std::string x = "tensor<65536x1280xbf16>";
+    std::string w = ("tensor<1280x" + n + "xbf16>").str();
+    std::string y = ("tensor<65536x" + n + "xbf16>").str();
+    return kernelOf("func.func @f(%a: " + x + ", %b: " + w + ") -> " + y +
+                        " {\n  %0 = graph.contract %a, %b batch [] x [] "
+                        "contract [1] x [0] : " +
+                        x + ", " + w + " -> " + y + "\n  return %0 : " + y +
+                        "\n}",
+                    TargetInfo::h200());
+  };
+  runtime::Kernel turns = ofColumns("320"), apart = ofColumns("640");
+  EXPECT_TRUE(has(turns, "GemmAlternateConfig<GemmKind::BF16, 160, 5, 5, 8, "
+                         "2>"));
+  EXPECT_EQ(turns.cluster, 2u);
+  EXPECT_TRUE(has(apart, "GemmApartConfig<GemmKind::BF16, 320, 4, 3, 8, 2>"));
+  EXPECT_EQ(apart.cluster, 2u);
 }
 
 TEST(ContractionText, RowsOfBComeInTheOrderOfAccumulators) {

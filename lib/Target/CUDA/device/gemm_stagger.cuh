@@ -16,11 +16,15 @@
 
 /// What keeps the second of two warpgroups behind. Nothing where there is but
 /// one or k is divided, nor where columns are reduced: such an epilogue is so
-/// long that the warpgroups part by themselves, and waiting costs 1.5 %. (Sums
+/// long that the warpgroups part by themselves, and waiting costs 1.5 %. Nor
+/// where threads copy an operand: a step is there for the first one when later
+/// ones are under way, for which the second one keeps the slots. (Sums
 /// that are promoted need both warpgroups, as one adds while the other one
 /// multiplies: 6 % slower with it.)
 template <class Config, class Holes,
           bool = Config::kConsumers == 2 && Config::kRanks == 1 &&
+                 Holes::kAccessA == GemmAccess::Tensor &&
+                 Holes::kAccessB == GemmAccess::Tensor &&
                  !GemmColumnOf<Holes>::kExists>
 struct GemmStagger {
   static constexpr i32 kArrivals = 4;

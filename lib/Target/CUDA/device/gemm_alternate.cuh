@@ -47,30 +47,6 @@ struct GemmAlternateConfig {
   static_assert(StagesA >= 3 && StagesB >= 3, "two slots are under way");
 };
 
-/// Fills A's ring; one thread.
-template <class Config, class Holes, class Ring, class Map>
-FUSEC_DEVICE void gemmAlternateBringA(Ring ring, const Map &map,
-                                      FUSEC_SHARED_PTR(FusecMbarrier) full,
-                                      FUSEC_SHARED_PTR(FusecMbarrier) empty,
-                                      const GemmWork<Config> &work) {
-  using Box = typename Holes::BoxA;
-  constexpr i32 kRows = Box::kAlongK ? Config::kTileM : 64;
-  GemmTurn<Config::kStagesA> turn{0, 1};
-  for (i32 t = work.first(); t < work.tiles; t += work.stride()) {
-    GemmTile tile = work.tile(t);
-    for (i32 s = 0; s < work.steps; ++s) {
-      mbar_wait(empty, turn.slot, turn.parity);
-      mbar_arrive_expect(full, turn.slot, Config::kTileM * 128);
-      FUSEC_UNROLL
-      for (i32 row = 0; row < Config::kTileM; row += kRows)
-        Box::template load<1>(
-            ring, turn.slot * Config::kSlotA + row * Config::kTileK, map, full,
-            turn.slot, tile.batch, tile.m0 + row, s * Config::kTileK);
-      turn.next();
-    }
-  }
-}
-
 /// Fills B's ring; one thread. Its barriers follow A's.
 template <class Config, class Holes, class Ring, class Map>
 FUSEC_DEVICE void gemmAlternateBringB(Ring ring, const Map &map,
@@ -231,7 +207,7 @@ FUSEC_DEVICE void gemmAlternate(const Holes &holes, const MapA &mapA,
     setmaxnreg_dec<40>();
     if (lane() == 0) {
       if (warp() == 0)
-        gemmAlternateBringA<Config, Holes>(ring, mapA, full, empty, work);
+        gemmBringA<Config, Holes>(ring, mapA, full, empty, work);
       else if (warp() == 1)
         gemmAlternateBringB<Config, Holes>(ring, mapB, full, empty, work);
     }

@@ -69,9 +69,9 @@ struct GemmApartSlots {
   }
 };
 
-/// Fills A's ring; one thread.
+/// Fills a ring that is A's alone; one thread.
 template <class Config, class Holes, class Ring, class Map>
-FUSEC_DEVICE void gemmApartBringA(Ring ring, const Map &map,
+FUSEC_DEVICE void gemmBringA(Ring ring, const Map &map,
                                   FUSEC_SHARED_PTR(FusecMbarrier) full,
                                   FUSEC_SHARED_PTR(FusecMbarrier) empty,
                                   const GemmWork<Config> &work) {
@@ -303,7 +303,7 @@ FUSEC_DEVICE void gemmApart(const Holes &holes, const MapA &mapA,
     setmaxnreg_dec<56>();
     if (lane() == 0) {
       if (warp() == 0) {
-        gemmApartBringA<Config, Holes>(ring, mapA, full, empty, work);
+        gemmBringA<Config, Holes>(ring, mapA, full, empty, work);
       } else if (warp() < 3) {
         gemmApartBringB<Config, Holes>(ring, mapB, full, empty, work,
                                        warp() - 1);

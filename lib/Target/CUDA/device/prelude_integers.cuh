@@ -1,7 +1,8 @@
 //===- prelude_integers.cuh - integer arithmetic ---------------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Without undefined cases (see the conventions in prelude_language.cuh).
+// Without undefined cases (see the conventions in prelude_language.cuh). The
+// emulator runs this file, too.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_PRELUDE_INTEGERS_CUH
 #define FUSEC_PRELUDE_INTEGERS_CUH

@@ -454,8 +454,8 @@ static void pricePieces(CostEstimate &cost, const RegionForm &form,
     if (type.getRank() < 2 || ShapedType::isDynamic(type.getShape().back()))
       continue;
     double bytes = tensorBytes(type);
-    auto element = int64_t(bytes / pointCount(type.getShape()));
-    auto row = uint64_t(type.getShape().back() * element);
+    auto element = std::max(1u, type.getElementTypeBitWidth() / 8);
+    auto row = uint64_t(type.getShape().back()) * element;
     double piece = double(row & (~row + 1)); // what divides it, a power of two
     if (row == 0 || piece >= 16)
       continue;

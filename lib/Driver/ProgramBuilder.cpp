@@ -149,13 +149,15 @@ void ProgramBuilder::addRows(runtime::Launch &launch, graph::FusionOp fusion,
           {buffer,
            static_cast<uint32_t>(llvm::divideCeil(
                cast<RankedTensorType>(type).getElementTypeBitWidth(), 8u))});
-  if (all.buffers.empty())
+  if (!llvm::is_contained(rows.isRow, true))
     return;
-  // Rows of parts are cut into equal ones: pieces of rows are rows, too.
+  // Rows of parts are cut into equal ones: pieces of rows are rows, too. A part
+  // that has no such form leaves the launch none.
+  auto columns = static_cast<uint32_t>(rows.columns);
   if (isFirst)
-    all.columns = rows.columns;
-  else if (!rows.isRow.empty())
-    all.columns = std::gcd(all.columns, uint32_t(rows.columns));
+    all.columns = columns;
+  else
+    all.columns = all.columns && columns ? std::gcd(all.columns, columns) : 0;
   all.unit = std::max(all.unit, uint32_t(rows.unit));
   if (!canRoll(all.columns, all.unit))
     all.columns = 0;

@@ -202,6 +202,13 @@ Error Verifier::checkStep(const Launch &launch) {
     if (!item.elementBytes)
       return fail("kernel '%s': a row has elements of no bytes",
                   kernel.entry.c_str());
+    // Temporaries are rounded up.
+    bool isWhole =
+        item.buffer.space == Space::Input || item.buffer.space == Space::Output;
+    int64_t row = int64_t(rows.columns) * item.elementBytes;
+    if (row && isWhole && bufferBytes(program, item.buffer) % row != 0)
+      return fail("kernel '%s': a tensor is not made of whole rows of %u",
+                  kernel.entry.c_str(), rows.columns);
   }
   if (launch.vendor)
     if (Error error = checkVendor(launch, *launch.vendor))

@@ -457,10 +457,10 @@ LogicalResult KernelLowering::lowerContract(tile::ContractOp op) {
       code.builder, op.getLoc(), code.scalars.lookup(op.getBatch()),
       code.scalars.lookup(op.getM()), code.scalars.lookup(op.getN()),
       code.scalars.lookup(op.getK()), base(op.getLhsBase()),
-      base(op.getRhsBase()), base(op.getPairBase()), states, counters, op.getRowStates(),
-      op.getElementType(), op.getConfig(), op.getLhsVector(), op.getLhsOuter(),
-      op.getRhsVector(), op.getRhsOuter(), op.getLhsMatrixAttr(),
-      op.getRhsMatrixAttr(), op.getStatistics().size());
+      base(op.getRhsBase()), base(op.getPairBase()), states, counters,
+      op.getRowStates(), op.getElementType(), op.getConfig(), op.getLhsVector(),
+      op.getLhsOuter(), op.getRhsVector(), op.getRhsOuter(),
+      op.getLhsMatrixAttr(), op.getRhsMatrixAttr(), op.getStatistics().size());
   for (auto [from, to] : llvm::zip(op->getRegions(), lowered->getRegions())) {
     bool isElements = (&from == &op.getLhs() && !op.getLhsBase()) ||
                       (&from == &op.getRhs() && !op.getRhsBase());

@@ -133,6 +133,38 @@ protected:
 };
 } // namespace
 
+/// Streams of so many f32 each, independent of each other.
+static std::string streams(llvm::ArrayRef<int64_t> counts) {
+  std::string arguments, types, body, results;
+  for (auto [i, count] : llvm::enumerate(counts)) {
+    std::string n = std::to_string(i),
+                type = "tensor<" + std::to_string(count) + "xf32>";
+    std::string comma = i ? ", " : "";
+    arguments += comma + "%x" + n + ": " + type;
+    types += comma + type;
+    results += comma + "%y" + n;
+    body += "  %y" + n + " = graph.neg %x" + n + " : " + type + "\n";
+  }
+  return "func.func @f(" + arguments + ") -> (" + types + ") {\n" + body +
+         "  return " + results + " : " + types + "\n}";
+}
+
+TEST_F(RolledRows, PartsOfALaunchHaveOneFormOrNone) {
+  for (const std::vector<int64_t> &counts : std::vector<std::vector<int64_t>>{
+           {8000, 4099}, {4099, 8000}, {8000, 36, 4000}}) {
+    auto executable = load(streams(counts));
+    ASSERT_EQ(executable->program().steps.size(), 1u);
+    EXPECT_EQ(launchOf(executable->program()).rolled.columns, 0u);
+    size_t count = 2 * counts.size();
+    EXPECT_EQ(run(*executable, std::vector<unsigned>(count, 1)),
+              run(*executable, std::vector<unsigned>(count, 0)));
+  }
+  auto executable = load(streams({8000, 4000}));
+  ASSERT_EQ(executable->program().steps.size(), 1u);
+  EXPECT_EQ(launchOf(executable->program()).rolled.columns, 4000u);
+  EXPECT_EQ(run(*executable, {1, 1, 1, 1}), run(*executable, {0, 0, 0, 0}));
+}
+
 TEST_F(RolledRows, Streams) {
   checkPlaces(
       R"(func.func @f(%x: tensor<24x96xbf16>, %b: tensor<96xbf16>, %s: tensor<24xf32>) -> tensor<24x96xbf16> {

@@ -319,8 +319,8 @@ static LogicalResult verifyStates(ContractOp op) {
 LogicalResult ContractOp::verify() {
   if (failed(verifyHole(*this, getLhs(), 3, "lhs")) ||
       failed(verifyHole(*this, getRhs(), 3, "rhs")) ||
-      failed(verifyHole(*this, getEpilogue(), getPairBase() ? 5 : 4,
-                        "epilogue")))
+      failed(
+          verifyHole(*this, getEpilogue(), getPairBase() ? 5 : 4, "epilogue")))
     return failure();
   if (getPairBase() && (!getLhsMatrix() || !getRhsMatrix()))
     return emitOpError("expected matrices as the operands of two products");

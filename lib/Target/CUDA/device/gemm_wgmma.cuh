@@ -729,9 +729,9 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
     FUSEC_NO_UNROLL
     for (i32 s = 0; s < work.steps; ++s) {
       if (stagger.holds(s)) {
+        // Never the first step.
         wgmma_wait<0>();
-        if (s > 0)
-          gemmRelease<Config>(empty, last);
+        gemmRelease<Config>(empty, last);
         stagger.wait();
       }
       mbar_wait(full, turn.slot, turn.parity);

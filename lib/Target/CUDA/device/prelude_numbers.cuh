@@ -172,8 +172,9 @@ FUSEC_DEVICE f64 to_f64_odd(u64 x) {
 FUSEC_DEVICE f64 to_f64_odd(i64 x) {
   return x < 0 ? -to_f64_odd(0 - (u64)x) : to_f64_odd((u64)x);
 }
-/// The same in f32, whose 24 digits are enough for a further rounding to at most
-/// 22: no conversion in f64, which would cost as much as four functions.
+/// The same in f32, of which at least 17 digits are exact: enough for a further
+/// rounding to at most 15, without f64, which would cost as much as four
+/// functions.
 FUSEC_DEVICE f32 to_f32_odd(u32 x) {
   return (f32)(x >> 24 ? (x | ((x & 255u) + 255u)) & ~255u : x);
 }

@@ -114,16 +114,6 @@ FUSEC_DEVICE void gemmAlternateConsume(const Holes &holes, Ring ring,
                isLast = t + work.stride() >= work.tiles;
     Sum upper[kSums], lower[kSums];
     i32 lastA = 0, lastB = 0;
-    auto release = [&] {
-      if (lane() == 0)
-        mbar_arrive(empty, lastA);
-      if constexpr (Config::kCluster > 1) {
-        if (lane() < Config::kCluster)
-          mbar_arrive_remote(empty, lastB, lane());
-      } else if (lane() == 0) {
-        mbar_arrive(empty, lastB);
-      }
-    };
     if (!isFirst)
       bar_named(2 + group, 256);
     FUSEC_NO_UNROLL
@@ -153,7 +143,7 @@ FUSEC_DEVICE void gemmAlternateConsume(const Holes &holes, Ring ring,
         later.count(holes, work.m, work.n);
       wgmma_wait<1>();
       if (s > 0)
-        release();
+        gemmReleaseBoth<Config>(empty, lastA, lastB);
       lastA = turnA.slot;
       lastB = slotB;
       turnA.next();
@@ -163,7 +153,7 @@ FUSEC_DEVICE void gemmAlternateConsume(const Holes &holes, Ring ring,
       bar_named_arrive(3 - group, 256);
     wgmma_wait<0>(upper);
     wgmma_wait<0>(lower);
-    release();
+    gemmReleaseBoth<Config>(empty, lastA, lastB);
     i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
     GemmColumn<Holes> none[kSums / 16];
     gemmHandOver<Config>(holes, upper, tile, row, work.m, work.n, none);

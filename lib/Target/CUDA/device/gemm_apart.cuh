@@ -140,7 +140,7 @@ struct GemmApartTurn {
 
 /// Gives the slots of a step back: A's to the own block, B's to all.
 template <class Config>
-FUSEC_DEVICE void gemmApartRelease(FUSEC_SHARED_PTR(FusecMbarrier) empty,
+FUSEC_DEVICE void gemmReleaseBoth(FUSEC_SHARED_PTR(FusecMbarrier) empty,
                                    i32 slotA, i32 slotB) {
   if (lane() == 0)
     mbar_arrive(empty, slotA);
@@ -229,7 +229,7 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         for (i32 r = 0; r < kSums; ++r)
           upper[r] += one[r];
         wgmma_wait<0>(two);
-        gemmApartRelease<Config>(empty, turn.a.slot, first + turn.b.slot);
+        gemmReleaseBoth<Config>(empty, turn.a.slot, first + turn.b.slot);
         FUSEC_UNROLL
         for (i32 r = 0; r < kSums; ++r)
           lower[r] += two[r];
@@ -253,14 +253,14 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
           later.count(holes, work.m, work.n);
         wgmma_wait<1>();
         if (s > 0)
-          gemmApartRelease<Config>(empty, lastA, lastB);
+          gemmReleaseBoth<Config>(empty, lastA, lastB);
         lastA = turn.a.slot;
         lastB = first + turn.b.slot;
         turn.next();
       }
       wgmma_wait<0>(upper);
       wgmma_wait<0>(lower);
-      gemmApartRelease<Config>(empty, lastA, lastB);
+      gemmReleaseBoth<Config>(empty, lastA, lastB);
     }
     i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
     GemmColumn<Holes> none[kSums / 16];

@@ -88,6 +88,8 @@ _S, _L = 4096, 8192
 add("bf16-8192x8192x4096", product, dict(m=_L, n=_L, k=_S), _SMALL,
     library=0.98)
 add("bf16-8192", product, dict(m=_L, n=_L, k=_L), _SMALL, library=0.98)
+add("bf16-8192x6144x4096", product, dict(m=_L, n=6144, k=_S), _SMALL,
+    library=0.97)
 for _t in ("", "a", "b", "ab"):
     add("bf16-4096" + ("-t" + _t if _t else ""), product,
         dict(m=_S, n=_S, k=_S, turned=_t), _SMALL,

@@ -3,12 +3,12 @@
 
 Softmax, pooling and batch norm by the library's C interface, which is the same
 since version 7; depthwise convolutions by PyTorch's operator of cuDNN, which a
-plain call of PyTorch chooses or not. Layer norm, RMS norm and group norm are in
-cuDNN's graph interface alone, for which the package nvidia-cudnn-frontend is
-needed: not here.
+plain call of PyTorch chooses or not. Layer norm and RMS norm are in cuDNN's
+graph interface alone (cudnn_graph.py); it has no group norm.
 """
 
 import ctypes as ct
+import functools
 import math
 
 # cudnnDataType_t.
@@ -32,6 +32,13 @@ class Cudnn:
         self._call("cudnnCreate", ct.byref(self.handle))
         self.one, self.zero = ct.c_float(1), ct.c_float(0)
         self.descriptors = {}
+        self.adds_and_norms = True
+
+    @functools.cached_property
+    def norms(self):
+        """Those of the graph interface. Raises ImportError without it."""
+        from .cudnn_graph import Norms
+        return Norms()
 
     def _call(self, name, *arguments):
         status = getattr(self.lib, name)(*arguments)
@@ -103,3 +110,16 @@ class Cudnn:
                    at[2], at[3], ct.c_double(1), None, None,
                    ct.c_double(epsilon), at[4], at[5])
         return y, mean, rstd
+
+    def add_layer_norm(self, x, r, gamma, beta, epsilon):
+        """(x + r, its layer norm): a kernel for each, where cuDNN has none of
+        both."""
+        if self.adds_and_norms:
+            try:
+                return self.norms.add_layer_norm(x, r, gamma, beta, epsilon)
+            except Exception as error:  # the package's, of several types
+                if isinstance(error, ImportError):
+                    raise
+                self.adds_and_norms = False
+        s = x + r
+        return s, self.norms.layer_norm(s, gamma, beta, epsilon)

@@ -16,10 +16,13 @@ def residual_layer_norm(m, n):
     def native(F, x, r, gamma, beta):
         s = x + r
         return s, F.torch.nn.functional.layer_norm(s, (n,), gamma, beta, 1e-5)
+
+    def cudnn(F, x, r, gamma, beta):
+        return F.add_layer_norm(x, r, gamma, beta, 1e-5)
     return Problem([In("x", "bf16", (m, n)), In("r", "bf16", (m, n)),
                     In("gamma", "bf16", (n,)), In("beta", "bf16", (n,))],
                    graph, formula, 8 * m * n + 4 * n,
-                   [Sample([0, 1], {0: 0, 1: 0})], {1: "loose"}, native)
+                   [Sample([0, 1], {0: 0, 1: 0})], {1: "loose"}, native, cudnn)
 
 
 def rms_norm(m, n):
@@ -31,9 +34,12 @@ def rms_norm(m, n):
 
     def native(F, x, gamma):
         return F.torch.nn.functional.rms_norm(x, (n,), gamma, 1e-5),
+
+    def cudnn(F, x, gamma):
+        return F.norms.rms_norm(x, gamma, 1e-5),
     return Problem([In("x", "bf16", (m, n)), In("gamma", "bf16", (n,))],
                    graph, formula, 4 * m * n + 2 * n, [Sample([0], {0: 0})],
-                   native=native)
+                   native=native, cudnn=cudnn)
 
 
 def norm_backward(m, n, centred):
@@ -76,6 +82,11 @@ def norm_backward(m, n, centred):
                 [True, True, True])
         return aten._fused_rms_norm_backward(dy, x, [n], stats[0][:, None],
                                              gamma, [True, True])
+
+    def cudnn(F, x, dy, gamma, *stats):
+        if centred:
+            return F.norms.layer_norm_backward(dy, x, gamma, *stats)
+        return F.norms.rms_norm_backward(dy, x, gamma, *stats)
     inputs = [In("x", "bf16", (m, n)), In("dy", "bf16", (m, n)),
               In("gamma", "bf16", (n,))]
     inputs += [In(name, "f32", (m,), "positive" if name == "rstd" else
@@ -85,7 +96,7 @@ def norm_backward(m, n, centred):
     columns = list(range(1, 2 + centred))
     return Problem(inputs, graph, formula, 6 * m * n + 4 * n * 2 + 4 * m,
                    [Sample([0], rows), Sample(columns, {0: 1, 1: 1, 2: 0})],
-                   {0: "loose", 1: "loose", 2: "loose"}, native)
+                   {0: "loose", 1: "loose", 2: "loose"}, native, cudnn)
 
 
 def group_norm_silu(batch, height, width, channels, groups):

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from ..common import peer_cache
+
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
@@ -35,8 +37,9 @@ def parse(arguments):
     parser.add_argument("--no-unfused", action="store_true",
                         help="leave out fusec with fusion off")
     parser.add_argument("--kernels", action="store_true",
-                        help="trace fusec's kernels and those of the fastest "
-                             "way of PyTorch, and list them side by side")
+                        help="trace fusec's kernels and those of compile and "
+                             "autotune (of eager without them), and list them "
+                             "side by side")
     parser.add_argument("--models", metavar="DIR",
                         help="where the ONNX files of cases are, or are put "
                              "if they are not there (default: a new folder)")
@@ -45,6 +48,10 @@ def parse(arguments):
     parser.add_argument("--ppocr", metavar="FILE",
                         help="the ONNX file of PP-OCRv4 cls")
     parser.add_argument("--json", metavar="FILE", help="all figures")
+    parser.add_argument("--peer-cache", default=peer_cache.default_root(),
+                        metavar="DIR", help="where torch.compile and JAX keep "
+                        "what they compiled and chose, by version; off: each "
+                        "where it does by itself (default: %(default)s)")
     parser.add_argument("--time-limit", type=float, default=150, metavar="S",
                         help="seconds that one contender may take to load, "
                              "and again to compile (default 150)")
@@ -81,8 +88,8 @@ def say(*parts, end="\n"):
 
 class Run:
     """One run of the benchmark. Contenders have a process for each case; all
-    load at the same time; those that time nothing while they compile do so
-    beside each other, the others one by one; measuring has the device alone."""
+    load and compile at the same time, but time kernels one at a time (turns.py);
+    measuring has the device alone."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, pathlib.Path(folder)
@@ -103,14 +110,12 @@ class Run:
     def start(self, case, path):
         """The row of a case, with its processes under "workers"."""
         from . import pool
-        from .contenders import KINDS
-        # What builds alone has all cores, others share them.
-        jobs = max(1, self.options.jobs)
-        workers = {kind: pool.Worker(kind, case, path, self.options,
-                                     self.folder / f"{case.name}.{kind}.log",
-                                     max(1, jobs // 4) if
-                                     KINDS[kind].builds_beside else jobs)
-                   for kind in self.kinds}
+        # A search has many kernels to compile.
+        jobs = self.options.jobs
+        workers = {kind: pool.Worker(
+            kind, case, path, self.options, self.folder,
+            max(1, jobs // (2 if kind == "autotune" else 4)))
+            for kind in self.kinds}
         return {"case": case.name, "dtype": case.dtype, "contenders": {},
                 "workers": workers}
 
@@ -138,7 +143,6 @@ class Run:
 
     def prepare(self, rows):
         """Loads and compiles everything of a group of cases."""
-        from .contenders import KINDS
         options, limit = self.options, self.options.time_limit
         workers = [w for row in rows for w in row["workers"].values()]
         self.all(workers, lambda w: w.load(limit), options.jobs)
@@ -146,21 +150,17 @@ class Run:
             self.versions.update(worker.facts.pop("versions", {}))
         say(f"  {self.seconds():.0f} s: loaded")
 
-        def build(kinds, jobs):
-            if not kinds:
-                return
-            chosen = [row["workers"][kind] for kind in kinds for row in rows]
-            self.all(chosen, lambda w: w.build(
-                limit, self.formats.get(w.case.name)), jobs)
-            say(f"  {self.seconds():.0f} s: compiled {', '.join(kinds)}")
-        alone = [k for k in self.kinds if not KINDS[k].builds_beside]
-        # What compile takes from eager comes first. JAX times kernels beside
-        # those that time none: their first runs last milliseconds.
-        build([k for k in alone if k != "jax"], 1)
-        with concurrent.futures.ThreadPoolExecutor(2) as both:
-            list(both.map(build, [[k for k in self.kinds if k not in alone],
-                                  [k for k in alone if k == "jax"]],
-                          [options.jobs, 1]))
+        def build(kinds):
+            chosen = [row["workers"][kind] for kind in kinds for row in rows
+                      if kind in row["workers"]]
+            if chosen:
+                self.all(chosen, lambda w: w.build(
+                    limit, self.formats.get(w.case.name)), options.jobs)
+                say(f"  {self.seconds():.0f} s: compiled {', '.join(kinds)}")
+        build(["eager"])  # others take its memory format
+        slow = [k for k in ("autotune", "compile", "graphs", "jax")
+                if k in self.kinds]
+        build(slow + [k for k in self.kinds if k not in (*slow, "eager")])
 
     def outputs(self, row):
         """Compares outputs, all at the same time. The reference's process ends
@@ -217,37 +217,39 @@ class Run:
             worker.facts.update(measure.summary(worker.times))
 
     def trace(self, row):
-        """The kernels of fusec beside those of PyTorch's fastest contender that
-        calls them one by one."""
+        """The kernels of fusec beside those of torch.compile's modes, or of
+        eager PyTorch without them."""
         from . import kernels
-        workers = row["workers"]
-        peers = [w for w in (workers.get(k) for k in ("eager", "compile"))
-                 if w and w.alive and "median_us" in w.facts]
-        if not peers or not workers["fusec"].alive:
-            return
-        peer = min(peers, key=lambda w: w.facts["median_us"])
-        found = {}
-        for worker in (workers["fusec"], peer):
-            self.step(lambda w: found.update({w.kind: w.ask(
-                "kernels", self.options.time_limit)}), worker)
+        workers, found = row["workers"], {}
+
+        def ask(kind):
+            if kind in workers:
+                self.step(lambda w: found.update({kind: w.ask(
+                    "kernels", self.options.time_limit)}), workers[kind])
+        for kind in ("fusec", "compile", "autotune"):
+            ask(kind)
         if len(found) < 2:
-            return
-        ours = found["fusec"]
-        row["kernels_peer"] = peer.kind
+            ask("eager")
         row["traces"] = {kind: one["trace"] for kind, one in found.items()}
-        try:
-            row["kernels"] = kernels.beside(ours["plan"], ours["trace"],
-                                            found[peer.kind]["trace"])
-        except ValueError as error:
-            row["kernels_failed"] = str(error)
+        row["kernels"], row["kernels_failed"] = {}, {}
+        ours = found.pop("fusec", None)
+        for kind, one in found.items() if ours else ():
+            try:
+                row["kernels"][kind] = kernels.beside(
+                    ours["plan"], ours["trace"], one["trace"])
+            except ValueError as error:
+                row["kernels_failed"][kind] = str(error)
 
     def finish(self, row):
         from . import report
-        self.outputs(row)
-        say(f"  {self.seconds():.0f} s: {row['case']}: compared")
-        self.measure(row)
-        if self.options.kernels:
-            self.trace(row)
+        try:
+            self.outputs(row)
+            say(f"  {self.seconds():.0f} s: {row['case']}: compared")
+            self.measure(row)
+            if self.options.kernels:
+                self.trace(row)
+        except Exception as error:  # of one network must not end the others
+            say(f"  {row['case']}: {type(error).__name__}: {error}")
         for kind, worker in row.pop("workers").items():
             worker.close()
             facts = worker.facts
@@ -258,16 +260,27 @@ class Run:
         say(f"  {report.line(row)} ({self.seconds():.0f} s)")
         say(report.kernels([row]), end="")
 
-    def group(self, cases, models):
-        """Rows of cases that are prepared together, one by one."""
+    def files(self, cases, models):
+        """Writes networks and inputs, each as a job of its own."""
+        from .contenders import SETS
         with concurrent.futures.ThreadPoolExecutor(
                 max(1, self.options.jobs)) as executor:
-            paths = list(executor.map(lambda c: c.locate(models), cases))
-        say(f"{', '.join(c.name for c in cases)}")
+            jobs = [executor.submit(case.locate, models) for case in cases]
+            jobs += [executor.submit(case.store, self.folder, i,
+                                     self.options.seed)
+                     for case in cases for i in range(SETS)]
+            for job in jobs:
+                job.result()
         say(f"  {self.seconds():.0f} s: files are there")
+
+    def group(self, cases, models):
+        """Rows of cases that are prepared together, one by one."""
+        say(f"{', '.join(c.name for c in cases)}")
         rows = []
         try:
-            rows = [self.start(*pair) for pair in zip(cases, paths)]
+            # Processes import their libraries meanwhile.
+            rows = [self.start(case, case.where(models)) for case in cases]
+            self.files(cases, models)
             self.prepare(rows)
             for row in rows:
                 self.finish(row)
@@ -361,6 +374,7 @@ def main(arguments=None):
     if options.target == "host":
         options.peers = [p for p in options.peers
                          if p not in ("graphs", "autotune")]
+    peer_cache.use(options.peer_cache)
     from . import pool
 
     def stop(number, frame):

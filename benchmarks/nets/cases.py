@@ -45,17 +45,37 @@ class Case:
         defaults = {**full, **(tiny if self.tiny else {})}
         return self.sizes.get(key, defaults[key])
 
+    def where(self, folder):
+        """Path of its ONNX file."""
+        return self.path or str(pathlib.Path(folder) / self.file)
+
     def locate(self, folder):
-        """Path of its ONNX file, which is written if it is not there yet."""
-        if self.path:
-            return self.path
-        path = pathlib.Path(folder) / self.file
+        """The same; the file is written if it is not there yet."""
+        path = pathlib.Path(self.where(folder))
         if not path.exists():
             part = path.with_suffix(".part")
             build(self.net, folder, self.dtype, small=self.tiny,
                   file=part.name, **self.sizes)
             part.rename(path)
         return str(path)
+
+    def store(self, folder, number, seed):
+        """Writes input set `number` for `stored`."""
+        for name, tensor in self.inputs(number, seed).items():
+            np.save(self._array(folder, number, name), tensor.data)
+
+    def stored(self, folder, number, names):
+        """Input set `number` as `inputs` gives it, from the disk."""
+        found = {}
+        for name in names:
+            data = np.load(self._array(folder, number, name), mmap_mode="r")
+            # Of 16-bit integers there are none.
+            found[name] = (Tensor("bf16", data) if data.dtype == np.uint16
+                           else Tensor.of(data))
+        return found
+
+    def _array(self, folder, number, name):
+        return pathlib.Path(folder) / f"{self.name}.{number}.{name}.npy"
 
     def inputs(self, number, seed):
         """{name: Tensor} of input set `number`."""

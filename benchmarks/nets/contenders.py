@@ -8,33 +8,41 @@ and gives facts; `output` is the result for input set 0; `runner` times it
 (worker.py).
 """
 
+import sys
 import time
 
 import numpy as np
 
 from ..common import arrays as arrays_module
 from ..common import measure, onnx_file
+from . import turns
 
 #: Input sets that calls go round.
 SETS = 4
 
 
 class Contender:
-    """target: "cuda" or one of fusec's on the CPU."""
-    #: Whether nothing is timed while it builds, so that others may build
-    #: beside it.
-    builds_beside = False
+    """target: "cuda" or one of fusec's on the CPU. arrays: the folder where
+    its inputs are (Case.store), if they are not made here."""
+    #: Modules that take long to import.
+    needs = ("torch",)
+    #: Whether kernels are timed all through its build.
+    times_kernels = False
     #: What another contender found to be the best memory format.
     format = None
+    #: Where kernels are timed while others build (turns.py), if they do.
+    turns = None
 
-    def __init__(self, case, path, target, seed, sets=SETS):
+    def __init__(self, case, path, target, seed, sets=SETS, arrays=None):
         self.case, self.path, self.target = case, path, target
-        self.seed, self.count = seed, sets
+        self.seed, self.count, self.arrays_at = seed, sets, arrays
         self.device = "cuda" if target == "cuda" else "cpu"
 
     def inputs(self, model_inputs):
         """Lists of Tensors, one for each set, in the file's order."""
-        sets = [self.case.inputs(i, self.seed) for i in range(self.count)]
+        sets = [self.case.stored(self.arrays_at, i, model_inputs)
+                if self.arrays_at else self.case.inputs(i, self.seed)
+                for i in range(self.count)]
         return [[values[name] for name in model_inputs] for values in sets]
 
     def torch(self):
@@ -57,7 +65,6 @@ class Contender:
 
 class Fusec(Contender):
     """fusec through its Python module on device buffers."""
-    builds_beside = True
     options = {}
 
     def load(self):
@@ -67,9 +74,10 @@ class Fusec(Contender):
         self.make = Program
         graph = fusec.load(self.path)
         if not graph.is_bound:
-            first = self.case.inputs(0, self.seed)
+            names = [info.name for info in graph.inputs]
+            first = zip(names, self.inputs(names)[0])
             graph = graph.bind(shapes={name: tensor.data.shape
-                                       for name, tensor in first.items()})
+                                       for name, tensor in first})
         self.graph = graph
         self.names = [info.name for info in graph.inputs]
         if self.device == "cuda":
@@ -142,6 +150,7 @@ class Torch(Contender):
     """PyTorch as it is called eagerly. On images in float16 both memory
     formats are tried, by what the GPU takes for them (without launches from
     Python), and the best is kept."""
+    times_kernels = True
 
     def load(self):
         import torch
@@ -214,7 +223,7 @@ class Torch(Contender):
 class Compile(Torch):
     """torch.compile's default mode, in the memory format that was best eagerly,
     or channels last."""
-    builds_beside = True
+    times_kernels = False
     mode = None
 
     def choose_format(self):
@@ -239,13 +248,27 @@ class Graphs(Compile):
 
 
 class Autotune(Graphs):
-    """torch.compile in the mode that also times kernels to choose from."""
-    mode = "max-autotune"
-    builds_beside = False
+    """torch.compile in the mode that also times kernels to choose from. Big
+    cases without CUDA graphs: they last longer than their launches, and a graph
+    has its inputs copied."""
+
+    def compile(self):
+        if self.turns:
+            try:
+                turns.of_inductor(self.turns)
+            except (ImportError, AttributeError) as error:
+                print(f"kernels are not timed in turns: {error}",
+                      file=sys.stderr)
+        self.mode = ("max-autotune-no-cudagraphs" if self.case.big
+                     else "max-autotune")
+        super().compile()
 
 
 class Reference(Torch):
-    """PyTorch in float64, op by op. It is asked for its output alone."""
+    """PyTorch in float64, op by op. It is asked for its output alone, of which
+    it computes an eighth of the batch at a time: scores of all of LLaMA's are
+    9 GB."""
+    times_kernels = False
 
     def load(self):
         import torch
@@ -264,16 +287,27 @@ class Reference(Torch):
     def build(self):
         return {}
 
+    def output(self):
+        inputs, batch = self.buffers[0], self.case.size("batch")
+        step = max(1, batch // 8) if self.case.net != "ppocr" else batch
+        parts = []
+        with self.lib.inference_mode():
+            for at in range(0, batch, step):
+                parts.append(self.function(*(x[at:at + step]
+                                             for x in inputs)).cpu())
+        return self.lib.cat(parts).numpy()
+
 
 class Evaluator(Fusec):
     """fusec's own evaluator of graphs, where PyTorch is not installed."""
 
-    def __init__(self, case, path, target, seed, sets=1):
+    def __init__(self, case, path, target, seed, sets=1, arrays=None):
         super().__init__(case, path, "reference", seed, 1)
 
 
 class Jax(Contender):
     """jax.jit. Timed by the wall, as its stream is not to be had."""
+    needs, times_kernels = ("jax",), True
 
     def load(self):
         import jax

@@ -74,38 +74,38 @@ def per_call(found, calls):
 
 
 def parts(kinds, kernels):
-    """[(kind, us, names)]: a product or an attention with what follows it; what
-    stands ahead of the first is "begin". Kernels of attention in a row are one."""
-    result = [("begin", 0.0, ())]
-    for kind, (name, us) in zip(kinds, kernels):
-        goes_on = kind == "other" or kind == result[-1][0] == "attention"
-        if not goes_on:
-            result.append((kind, us, (name,)))
+    """[(kind, [(name, us)])]: a product or an attention with what follows it;
+    what stands ahead of the first is "begin". Kernels of attention in a row are
+    one."""
+    result = [("begin", [])]
+    for kind, kernel in zip(kinds, kernels):
+        last, found = result[-1]
+        if kind == "other" or kind == last == "attention":
+            found.append(tuple(kernel))
         else:
-            last, time, names = result[-1]
-            result[-1] = last, time + us, (*names, name)
+            result.append((kind, [tuple(kernel)]))
     return result
 
 
 def runs_of_products(found):
     """Parts in which products that follow each other are one."""
     result = found[:1]
-    for kind, us, names in found[1:]:
-        if kind == result[-1][0]:
-            _, time, before = result[-1]
-            result[-1] = kind, time + us, before + names
+    for kind, kernels in found[1:]:
+        last, before = result[-1]
+        if kind == last:
+            result[-1] = kind, before + kernels
         else:
-            result.append((kind, us, names))
+            result.append((kind, kernels))
     return result
 
 
 def beside(plan, ours, theirs):
-    """Rows {"kind", "count", "first", "launches", "us", "peer_us",
-    "peer_launches"}: parts of fusec that run the same kernels are one row, with
-    mean times. `first` is the first op's place in the graph. Where one has more
-    products (two for a gate and what it is for, one in the peer), products that
-    follow each other are one part. Raises ValueError where the two do not cut
-    alike even so."""
+    """Rows {"kind", "count", "first", "kernels", "us", "peer_kernels",
+    "peer_us"}: parts of fusec that run the same kernels are one row, with mean
+    times. `first` is the first op's place in the graph; kernels are (name, us),
+    those of the first such part. Where one has more products (two for a gate and
+    what it is for, one in the peer), products that follow each other are one
+    part. Raises ValueError where the two do not cut alike even so."""
     kinds = kinds_of_plan(plan)
     if len(kinds) != len(ours):
         raise ValueError(f"the plan has {len(kinds)} launches, the trace "
@@ -114,20 +114,20 @@ def beside(plan, ours, theirs):
     other = parts([kind_of(name) for name, _ in theirs], theirs)
     if len(mine) != len(other):
         mine, other = runs_of_products(mine), runs_of_products(other)
-    if [kind for kind, _, _ in mine] != [kind for kind, _, _ in other]:
+    if [kind for kind, _ in mine] != [kind for kind, _ in other]:
         raise ValueError("the peer's products are others")
     rows, at = {}, 0
-    for (kind, us, names), (_, peer_us, peer_names) in zip(mine, other):
-        place = plan["kernels"][at]["ops"][0]["place"] if names else ""
-        at += len(names)
-        row = rows.setdefault((kind, names), {
-            "kind": kind, "count": 0, "first": place, "launches": len(names),
-            "peer_launches": len(peer_names), "us": 0.0, "peer_us": 0.0})
+    for (kind, kernels), (_, peers) in zip(mine, other):
+        place = plan["kernels"][at]["ops"][0]["place"] if kernels else ""
+        at += len(kernels)
+        row = rows.setdefault((kind, tuple(name for name, _ in kernels)), {
+            "kind": kind, "count": 0, "first": place, "kernels": kernels,
+            "peer_kernels": peers, "us": 0.0, "peer_us": 0.0})
         row["count"] += 1
-        row["us"] += us
-        row["peer_us"] += peer_us
+        row["us"] += sum(us for _, us in kernels)
+        row["peer_us"] += sum(us for _, us in peers)
     for row in rows.values():
         row["us"] /= row["count"]
         row["peer_us"] /= row["count"]
-    return [row for row in rows.values() if row["launches"]
-            or row["peer_launches"]]
+    return [row for row in rows.values() if row["kernels"]
+            or row["peer_kernels"]]

@@ -26,10 +26,12 @@ def stop_all():
 
 
 class Worker:
-    """A contender (worker.py) of a case. `facts` gathers what it says."""
+    """A contender (worker.py) of a case. `facts` gathers what it says.
+    `arrays`: the folder of its inputs."""
 
-    def __init__(self, kind, case, path, options, log, threads):
+    def __init__(self, kind, case, path, options, arrays, threads):
         self.kind, self.case, self.path = kind, case, path
+        self.arrays, log = str(arrays), arrays / f"{case.name}.{kind}.log"
         self.options, self.log = options, log
         self.facts, self.times = {}, []
         self.failed, self.ended = None, False
@@ -44,7 +46,8 @@ class Worker:
             environment["JAX_PLATFORMS"] = "cpu"
         with open(log, "wb") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", f"{__package__}.worker"],
+                [sys.executable, "-m", f"{__package__}.worker", kind,
+                 str(arrays / "turns")],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 env=environment, start_new_session=True)
         self.buffer = b""
@@ -107,7 +110,7 @@ class Worker:
     def load(self, limit):
         start = time.monotonic()
         self.facts.update(self.ask(
-            "load", limit, kind=self.kind, path=self.path,
+            "load", limit, path=self.path, arrays=self.arrays,
             case=dataclasses.asdict(self.case), target=self.options.target,
             seed=self.options.seed))
         self.facts["load_s"] = time.monotonic() - start

@@ -98,25 +98,40 @@ def details(rows):
     return "\n".join(lines)
 
 
+#: Parts that take less than this of a peer's speed are shown kernel by kernel.
+BEHIND = 0.97
+
+
+def _parts(name, peer, parts):
+    """fusec's parts of a network beside a peer's, in us, and the kernels of
+    those that are behind."""
+    lines = [["part", "times", "fusec", "launches", peer, "launches",
+              f"{peer}/fusec", "from"]]
+    behind = []
+    for part in parts:
+        ratio = part["peer_us"] / part["us"] if part["us"] else math.inf
+        lines.append([part["kind"], str(part["count"]), f"{part['us']:.1f}",
+                      str(len(part["kernels"])), f"{part['peer_us']:.1f}",
+                      str(len(part["peer_kernels"])), f"{ratio:.2f}",
+                      part["first"]])
+        if ratio < BEHIND and part["kind"] != "attention":
+            for whose, key in (("fusec", "kernels"), (peer, "peer_kernels")):
+                each = ", ".join(f"{kernel[:60]} {us:.1f}"
+                                 for kernel, us in part[key])
+                behind.append(f"  {part['kind']} from {part['first']}: {whose}:"
+                              f" {each}\n")
+    return (f"{name}, kernels beside {peer}:\n{columns(lines)}\n"
+            + "".join(behind))
+
+
 def kernels(rows):
-    """A table for each network whose kernels were traced: fusec's parts beside
-    the peer's, in us."""
+    """A table for each network whose kernels were traced and each peer."""
     text = ""
     for row in rows:
-        if "kernels_failed" in row:
-            text += f"{row['case']}: kernels: {row['kernels_failed']}\n"
-        if "kernels" not in row:
-            continue
-        peer = row["kernels_peer"]
-        lines = [["part", "times", "fusec", "launches", peer, "launches",
-                  f"{peer}/fusec", "from"]]
-        for part in row["kernels"]:
-            ratio = part["peer_us"] / part["us"] if part["us"] else math.inf
-            lines.append([part["kind"], str(part["count"]),
-                          f"{part['us']:.1f}", str(part["launches"]),
-                          f"{part['peer_us']:.1f}", str(part["peer_launches"]),
-                          f"{ratio:.2f}", part["first"]])
-        text += f"{row['case']}, kernels:\n{columns(lines)}\n"
+        for peer, problem in row.get("kernels_failed", {}).items():
+            text += f"{row['case']}: kernels beside {peer}: {problem}\n"
+        for peer, parts in row.get("kernels", {}).items():
+            text += _parts(row["case"], peer, parts)
     return text
 
 

@@ -2,31 +2,42 @@
 """A contender in a process of its own, so that one that hangs, crashes or
 spoils the device takes no other with it.
 
-Commands and answers are lines of JSON on the standard streams; what libraries
-print goes to the standard error. Commands: {"do": "load", "kind", "case",
-"path", "target", "seed"}, "build" (with
-"format", the memory format of images, or null), "output" (with "path" of an .npy file),
-"runner" (with "row_us"), "replay" and "kernels" (of one call, traced).
+    python3 -m benchmarks.nets.worker KIND LOCK
+
+imports what KIND needs and answers commands; LOCK is the file of those that take
+turns (turns.py). Commands and answers are lines of JSON on the standard streams;
+what libraries print goes to the standard error. Commands: {"do": "load", "case",
+"path", "target", "seed", "arrays"}, "build" (with "format", the memory format of
+images, or null), "output" (with "path" of an .npy file), "runner" (with
+"row_us"), "replay" and "kernels" (of one call, traced).
 """
 
+import contextlib
+import importlib
 import json
 import os
 import sys
 import traceback
 
+from . import cases, contenders
+from .turns import Turns
+
 
 class Server:
     """Answers commands in order."""
 
-    def __init__(self):
+    def __init__(self, kind, lock):
+        self.make, self.turns = contenders.KINDS[kind], Turns(lock)
         self.contender = self.clock = None
+        for name in self.make.needs:
+            with contextlib.suppress(ImportError):  # said when it is loaded
+                importlib.import_module(name)
 
     def load(self, command):
-        from . import cases, contenders
-        case = cases.Case(**command["case"])
-        make = contenders.KINDS[command["kind"]]
-        self.contender = make(case, command["path"], command["target"],
-                              command["seed"])
+        self.contender = self.make(
+            cases.Case(**command["case"]), command["path"], command["target"],
+            command["seed"], arrays=command["arrays"])
+        self.contender.turns = self.turns
         self.contender.load()
         return {"versions": self.versions()}
 
@@ -43,7 +54,9 @@ class Server:
 
     def build(self, command):
         self.contender.format = command["format"]
-        return self.contender.build()
+        with (self.turns.mine() if self.make.times_kernels
+              else contextlib.nullcontext()):
+            return self.contender.build()
 
     def output(self, command):
         import numpy
@@ -65,7 +78,7 @@ class Server:
 def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    server = Server()
+    server = Server(*sys.argv[1:])
     for line in sys.stdin:
         command = json.loads(line)
         try:

@@ -97,6 +97,8 @@ class Run:
         self.kinds = ["reference", "fusec", *(
             [] if options.no_unfused else ["unfused"]), *options.peers]
         self.versions = {}
+        #: Seconds that a step of a contender that is ready may take.
+        self.limit = min(60, options.time_limit)
         #: The memory format that eager found the best, by case.
         self.formats = {}
 
@@ -111,10 +113,10 @@ class Run:
         """The row of a case, with its processes under "workers"."""
         from . import pool
         # A search has many kernels to compile.
-        jobs = self.options.jobs
+        cores = os.cpu_count() or 1
         workers = {kind: pool.Worker(
             kind, case, path, self.options, self.folder,
-            max(1, jobs // (2 if kind == "autotune" else 4)))
+            max(1, cores // (2 if kind == "autotune" else 4)))
             for kind in self.kinds}
         return {"case": case.name, "dtype": case.dtype, "contenders": {},
                 "workers": workers}
@@ -158,9 +160,9 @@ class Run:
                     limit, self.formats.get(w.case.name)), options.jobs)
                 say(f"  {self.seconds():.0f} s: compiled {', '.join(kinds)}")
         build(["eager"])  # others take its memory format
-        slow = [k for k in ("autotune", "compile", "graphs", "jax")
-                if k in self.kinds]
-        build(slow + [k for k in self.kinds if k not in (*slow, "eager")])
+        first = [k for k in ("fusec", "autotune", "compile", "graphs", "jax")
+                 if k in self.kinds]
+        build(first + [k for k in self.kinds if k not in (*first, "eager")])
 
     def outputs(self, row):
         """Compares outputs, all at the same time. The reference's process ends
@@ -173,7 +175,7 @@ class Run:
                  for kind in workers}
 
         def put(kind):
-            self.step(lambda w: w.ask("output", self.options.time_limit,
+            self.step(lambda w: w.ask("output", self.limit,
                                       path=str(paths[kind])), workers[kind])
 
         def compare(kind):
@@ -203,7 +205,7 @@ class Run:
         row_us = 8000.0 if self.options.target == "cuda" else 100000.0
         for worker in workers:
             self.step(lambda w: w.facts.update(w.ask(
-                "runner", self.options.time_limit, row_us=row_us)), worker)
+                "runner", self.limit, row_us=row_us)), worker)
         while True:
             running = [w for w in workers if w.alive]
             for worker in running:
@@ -225,7 +227,7 @@ class Run:
         def ask(kind):
             if kind in workers:
                 self.step(lambda w: found.update({kind: w.ask(
-                    "kernels", self.options.time_limit)}), workers[kind])
+                    "kernels", self.limit)}), workers[kind])
         for kind in ("fusec", "compile", "autotune"):
             ask(kind)
         if len(found) < 2:
@@ -246,7 +248,7 @@ class Run:
             self.outputs(row)
             say(f"  {self.seconds():.0f} s: {row['case']}: compared")
             self.measure(row)
-            if self.options.kernels:
+            if self.options.kernels and self.options.target == "cuda":
                 self.trace(row)
         except Exception as error:  # of one network must not end the others
             say(f"  {row['case']}: {type(error).__name__}: {error}")

@@ -30,14 +30,18 @@ class Turns:
                     fcntl.flock(self.file, fcntl.LOCK_UN)
 
 
-def of_inductor(turns):
-    """torch.compile's searches in this process time kernels in turns. Raises
-    ImportError or AttributeError where PyTorch times them elsewhere."""
-    from torch._inductor.runtime.benchmarking import benchmarker
-    kind = type(benchmarker)
-    plain = kind.benchmark_gpu
+def take(turns, benchmarker):
+    """Whatever this class of torch.compile's searches times is timed in turn."""
+    plain = benchmarker.benchmark_gpu
 
     def alone(self, *arguments, **options):
         with turns.mine():
             return plain(self, *arguments, **options)
-    kind.benchmark_gpu = alone
+    benchmarker.benchmark_gpu = alone
+
+
+def of_inductor(turns):
+    """torch.compile's searches in this process time kernels in turns. Raises
+    ImportError or AttributeError where PyTorch times them elsewhere."""
+    from torch._inductor.runtime.benchmarking import benchmarker
+    take(turns, type(benchmarker))

@@ -2,8 +2,11 @@
 """What the benchmarks stand on: ONNX files, processes of contenders, verdicts.
 Needs NumPy; run from the root of the source."""
 
+import multiprocessing
 import os
+import pathlib
 import tempfile
+import time
 import types
 import unittest
 
@@ -74,6 +77,18 @@ class OnnxFile(unittest.TestCase):
         with self.assertRaises(ValueError):
             lib.read(self.path)
 
+    def test_inputs_are_stored_as_they_are_made(self):
+        from benchmarks.nets import cases
+        for net in ("bert", "llama", "vit"):
+            case = next(c for c in cases.TINY if c.net == net
+                        and c.dtype != "f32")
+            case.store(self.folder.name, 1, 7)
+            made = case.inputs(1, 7)
+            found = case.stored(self.folder.name, 1, list(made))
+            for name, tensor in made.items():
+                self.assertEqual(found[name].dtype, tensor.dtype)
+                np.testing.assert_array_equal(found[name].data, tensor.data)
+
     def test_a_network_of_another_size_is_refused(self):
         from benchmarks.nets import cases, tape
         case = next(c for c in cases.TINY if c.name == "tiny-gpt2-f32")
@@ -93,7 +108,7 @@ class Processes(unittest.TestCase):
         options = types.SimpleNamespace(target="host", seed=1)
         self.worker = pool.Worker(
             "fusec", cases.TINY[0], "missing.onnx", options,
-            os.path.join(self.folder.name, "log"), 1)
+            pathlib.Path(self.folder.name), 1)
 
     def tearDown(self):
         self.worker.close()
@@ -116,6 +131,49 @@ class Processes(unittest.TestCase):
     def test_a_crash_is_reported(self):
         self.worker.process.kill()
         self.fails("ended with -9", lambda: self.worker.load(60))
+
+
+def hold(lock, seconds, ready, spans):
+    """Takes a turn twice over, as nested timings do; puts when it had it."""
+    from benchmarks.nets.turns import Turns
+    turns = Turns(lock)
+    ready.wait()
+    with turns.mine():
+        begin = time.monotonic()
+        with turns.mine():
+            time.sleep(seconds)
+        spans.put((begin, time.monotonic()))
+    turns.file.close()
+
+
+class Searches(unittest.TestCase):
+    def test_processes_take_turns(self):
+        context = multiprocessing.get_context("spawn")
+        ready, spans = context.Barrier(2), context.Queue()
+        with tempfile.TemporaryDirectory() as folder:
+            both = [context.Process(target=hold, args=(
+                os.path.join(folder, "turns"), 0.1, ready, spans))
+                for _ in range(2)]
+            for process in both:
+                process.start()
+            (_, first_end), (second, _) = sorted(spans.get(timeout=60)
+                                                 for _ in both)
+            for process in both:
+                process.join()
+        self.assertGreaterEqual(second, first_end)
+
+    def test_a_search_times_within_its_turn(self):
+        from benchmarks.nets import turns
+
+        class Benchmarker:
+            def benchmark_gpu(self, function, rep):
+                return function() * rep
+        with tempfile.TemporaryDirectory() as folder:
+            lock = turns.Turns(os.path.join(folder, "turns"))
+            turns.take(lock, Benchmarker)
+            found = Benchmarker().benchmark_gpu(lambda: lock.depth, rep=3)
+            self.assertEqual((found, lock.depth), (3, 0))
+            lock.file.close()
 
 
 class Pairs(unittest.TestCase):
@@ -242,6 +300,22 @@ class Kernels(unittest.TestCase):
                               [("gemm_a", 3.0), ("gemm_b", 5.0)])
         self.assertEqual([(r["count"], r["us"], r["peer_us"]) for r in rows],
                          [(2, 3.0, 4.0)])
+
+    def test_kernels_of_parts_that_are_behind_are_shown(self):
+        from benchmarks.nets import kernels, report
+        theirs = [("layer_norm", 2.9), ("nvjet_hsh", 9.0), ("bias", 1.0),
+                  ("fmha_sm90", 7.0), ("sm90_gemm", 4.0), ("add", 1.0)]
+        parts = kernels.beside(self.PLAN, self.OURS, theirs)
+        text = report.kernels([{"case": "net", "kernels": {"compile": parts},
+                                "kernels_failed": {"autotune": "no"}}])
+        self.assertIn("net: kernels beside autotune: no\n", text)
+        # Begin is at 0.967, attention at 0.7, the last product at 0.83.
+        self.assertIn("  begin from norm: fusec: n 3.0\n", text)
+        self.assertIn("  product from out: fusec: o 6.0\n"
+                      "  product from out: compile: sm90_gemm 4.0, add 1.0\n",
+                      text)
+        self.assertNotIn("attention from", text)
+        self.assertNotIn("product from qkv", text)
 
     def test_overlapping_kernels_are_not_counted_twice(self):
         from benchmarks.nets import kernels

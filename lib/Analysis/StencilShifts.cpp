@@ -116,7 +116,8 @@ analysis::shiftedValues(const RegionForm &form) {
 }
 
 bool analysis::readsNeighbours(const RegionForm &form) {
-  return form.kind == KernelKind::Pointwise &&
+  // Pieces read what they have in common once, without a march.
+  return form.kind == KernelKind::Pointwise && countPieces(form) == 1 &&
          llvm::any_of(form.placements, [](const auto &placed) {
            return placed.second.reads.size() >= kNeighbours;
          });

@@ -235,6 +235,13 @@ RegionVerdict analyzeRegion(FactTable &facts,
                             llvm::ArrayRef<mlir::Value> outputs,
                             const RegionLimits &limits = {});
 
+/// Equal pieces that a concatenation along the last dim joins, of a Pointwise
+/// region that stores at the spine's points; 1 for none. Dims ahead of the last
+/// may lie in another order than the spine's. A thread then makes the same
+/// element of every piece: what they read in common is read once, and no
+/// element is chosen from several.
+int64_t countPieces(const RegionForm &form);
+
 /// The shape of the kernel in a `graph.fusion`; one with parts is Multi or
 /// Chain, its `parts` in the order of FusionOp::getParts.
 RegionVerdict analyzeFusion(FactTable &facts, graph::FusionOp fusion,

@@ -22,7 +22,6 @@ static constexpr int64_t kFewThreads = 128;
 // of each of 768 threads.
 static constexpr int64_t kThreadBytes = 64;
 static constexpr int64_t kMaxRepeats = 4;
-static constexpr size_t kMaxPieces = 4;
 
 /// Elements of one vector access: a power of two that divides the innermost
 /// size, so that no group straddles a row.
@@ -88,30 +87,6 @@ static int64_t bytesRead(const analysis::RegionForm &form, int64_t total) {
   return std::max<int64_t>(1, result);
 }
 
-/// Equal pieces that a concatenation along the last dim joins; 1 for none. A
-/// thread then makes the same element of every piece: what they read in common
-/// is read once, and no element is chosen from several.
-static int64_t countPieces(const analysis::RegionForm &form) {
-  if (llvm::any_of(form.outputs, [](const analysis::RegionOutput &output) {
-        return !output.index.isIdentity();
-      }))
-    return 1;
-  for (Operation *op : form.ops) {
-    auto concat = dyn_cast<graph::ConcatOp>(op);
-    auto placed = form.placements.find(op);
-    if (!concat || placed == form.placements.end() ||
-        concat.getType().getShape() != ArrayRef<int64_t>(form.parallel) ||
-        int64_t(concat.getAxis()) + 1 != concat.getType().getRank() ||
-        !llvm::all_of(placed->second.reads,
-                      [](AffineMap map) { return map && map.isIdentity(); }))
-      continue;
-    if (llvm::all_equal(ValueRange(concat.getInputs()).getTypes()) &&
-        concat.getInputs().size() <= kMaxPieces)
-      return concat.getInputs().size();
-  }
-  return 1;
-}
-
 /// Whether the instructions of an element, one after another, take longer than
 /// its way from memory and back.
 static bool isLongArithmetic(analysis::FactTable &facts,
@@ -141,7 +116,7 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
   bool hasLoops = llvm::any_of(form.ops, [](Operation *op) {
     return isa<graph::ReductionOpInterface>(op);
   });
-  const int64_t pieces = hasLoops ? 1 : countPieces(kb.pattern);
+  const int64_t pieces = hasLoops ? 1 : analysis::countPieces(kb.pattern);
   auto sizesOf = [&](const analysis::RegionForm &form) {
     SmallVector<int64_t> sizes(form.parallel);
     if (pieces > 1)
@@ -184,7 +159,7 @@ FailureOr<tile::KernelOp> graph_to_tile::schedulePointwise(KernelBuilder &kb) {
     int64_t whole =
         isFlat || its.empty() ? KernelBuilder::product(its) : its.back();
     if (whole % (isFlat ? unit : vector) ||
-        (pieces > 1 && countPieces(*other) != pieces))
+        (pieces > 1 && analysis::countPieces(*other) != pieces))
       return kb.fusion.emitOpError() << "has rows of " << whole
                                      << ": expected a multiple of " << vector;
   }

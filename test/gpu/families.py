@@ -88,6 +88,22 @@ def movement():
     return g.out(g.op("neg", c), g.op("gather", x, i, attrs="axis = 0", to="tensor<11x53xf32>"))
 
 
+def rotary(type_, rows, heads, half):
+    """Rotary embeddings, with heads in front of the rows."""
+    g = Graph()
+    x = g.argument(tensor(2, rows, heads, 2 * half, type_))
+    part = tensor(2, rows, heads, half, type_)
+    cos, sin = (g.op("broadcast", g.argument(tensor(rows, half, type_)), attrs="[1, 3]", to=part)
+                for _ in range(2))
+    low, high = (g.op("slice", x, attrs=f"offsets [0, 0, 0, {at}] strides [1, 1, 1, 1]", to=part)
+                 for at in (0, half))
+    a = g.op("sub", g.op("mul", low, cos), g.op("mul", high, sin))
+    b = g.op("add", g.op("mul", low, sin), g.op("mul", high, cos))
+    whole = g.op("concat", a, b, attrs="axis = 3", to=g.types[x])
+    return g.out(g.op("transpose", whole, attrs="[0, 2, 1, 3]",
+                      to=tensor(2, heads, rows, 2 * half, type_)))
+
+
 def transpose(type_, rows, columns):
     g = Graph()
     x = g.argument(tensor(rows, columns, type_))
@@ -370,6 +386,7 @@ def families():
         "pointwise-tails": ("pointwise", pointwise("f16", (7, 5, 33))),
         "pointwise-bytes": ("pointwise", pointwise("i8", (13, 101))),
         "pointwise-wide": ("pointwise", pointwise("f64", (17, 31))),
+        "pointwise-pieces": ("pointwise", rotary("bf16", 37, 5, 24)),
         "movement": ("multi", movement()),
         "transpose-f32": ("pointwise", transpose("f32", 67, 129)),
         "transpose-bf16": ("pointwise", transpose("bf16", 64, 256)),

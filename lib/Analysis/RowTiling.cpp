@@ -29,6 +29,8 @@ static constexpr int64_t kMaxThreads = 1024;
 static constexpr int64_t kShiftedThreads = 512;
 // Elements of a thread that are neighbours.
 static constexpr int64_t kMaxVector = 8;
+// Lanes that read a whole line or half of one of a row together.
+static constexpr int64_t kLeastLanes = 4;
 // Rows of fewer vectors are mostly ends.
 static constexpr int64_t kLeastVectors = 4;
 // Warps of a multiprocessor that fill it. A warp that keeps a sorted list of a
@@ -103,7 +105,8 @@ public:
 private:
   RowTiling choose(int64_t vector, bool across);
   // `streams`: columns are walked in chunks of a vector a thread.
-  RowTiling alongRow(int64_t vector, bool streams);
+  RowTiling alongRow(int64_t vector, bool streams, bool isTight = false);
+  int64_t tightLanes(int64_t groups, int64_t vector) const;
   RowTiling acrossRows(int64_t vector, bool streams);
   RowTiling acrossWholeRows(int64_t vector);
   void addUnroll(RowTiling &tiling);
@@ -204,11 +207,28 @@ static int64_t repeatsOfChunk(int64_t count, int64_t most) {
   return best;
 }
 
-RowTiling Chooser::alongRow(int64_t vector, bool streams) {
+/// Lanes of a row of `groups` vectors. Where it fills no power of two of them,
+/// fewer lanes with more vectors each may all be full: no masks, fewer steps
+/// for a row, as long as there are rows for all warps.
+int64_t Chooser::tightLanes(int64_t groups, int64_t vector) const {
+  int64_t all = std::min<int64_t>(32, llvm::PowerOf2Ceil(groups)), best = all;
+  auto padded = [&](int64_t lanes) {
+    return int64_t(llvm::alignTo(groups, uint64_t(lanes)));
+  };
+  for (int64_t lanes = all / 2; lanes >= kLeastLanes; lanes /= 2)
+    if (padded(lanes) < padded(best) &&
+        padded(lanes) / lanes * vector <= kMaxElements &&
+        rows * lanes / 32 >= kFullWarps * int64_t(target.multiprocessors))
+      best = lanes;
+  return best;
+}
+
+RowTiling Chooser::alongRow(int64_t vector, bool streams, bool isTight) {
   RowTiling result;
   result.vector = vector;
   int64_t groups = llvm::divideCeil(columns, vector);
-  result.lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
+  result.lanes = isTight ? tightLanes(groups, vector)
+                         : std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
   int64_t rowsPerWarp = 32 / result.lanes;
   // One accumulator per element: a row that streams keeps a vector of them.
   int64_t most = streams ? vector : kMaxElements;
@@ -437,7 +457,9 @@ RowTiling Chooser::run() {
 
 RowTiling Chooser::choose(int64_t vector, bool across) {
   auto make = [&](bool streams) {
-    return across ? acrossRows(vector, streams) : alongRow(vector, streams);
+    bool isTight = !streams && !isShifted && vector == widest();
+    return across ? acrossRows(vector, streams)
+                  : alongRow(vector, streams, isTight);
   };
   RowTiling whole = make(false);
   whole.columnsPerSplit = columns;

@@ -19,6 +19,7 @@ class _Common:
 
     def sigmoid(self, x): return 1 / (1 + self.exp(-x))
     def silu(self, x): return x * self.sigmoid(x)
+    def rows(self, x, index): return x[index]
     def relu(self, x): return self.maximum(x, 0)
 
     def quantize(self, x, scale, dtype):

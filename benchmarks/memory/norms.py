@@ -25,6 +25,47 @@ def residual_layer_norm(m, n):
                    [Sample([0, 1], {0: 0, 1: 0})], {1: "loose"}, native, cudnn)
 
 
+def layer_norm(m, n):
+    def graph(b, x, gamma, beta):
+        return {"y": b.layer_norm(x, gamma, beta)}
+
+    def formula(F, x, gamma, beta):
+        return F.cast(F.layer_norm(x, gamma, beta), "f16"),
+
+    def native(F, x, gamma, beta):
+        return F.torch.nn.functional.layer_norm(x, (n,), gamma, beta, 1e-5),
+    return Problem([In("x", "f16", (m, n)), In("gamma", "f16", (n,)),
+                    In("beta", "f16", (n,))], graph, formula,
+                   4 * m * n + 4 * n, [Sample([0], {0: 0})], {0: "loose"},
+                   native)
+
+
+def embedding_layer_norm(batch, length, n, words):
+    """What an encoder starts with: rows of three tables, their sum, its norm.
+    Of the table of words at most a row for each word of the text is read."""
+    def graph(b, word, kind, words, kinds, places, gamma, beta):
+        x = b.gather(words, word, 0) + b.gather(kinds, kind, 0)
+        return {"y": b.layer_norm(x + places, gamma, beta)}
+
+    def formula(F, word, kind, words, kinds, places, gamma, beta):
+        x = F.rows(words, word) + F.rows(kinds, kind) + places
+        return F.cast(F.layer_norm(x, gamma, beta), "f16"),
+
+    def native(F, word, kind, words, kinds, places, gamma, beta):
+        f = F.torch.nn.functional
+        x = f.embedding(word, words) + f.embedding(kind, kinds) + places
+        return f.layer_norm(x, (n,), gamma, beta, 1e-5),
+    m = batch * length
+    return Problem([In("word", "i64", (batch, length), "ints", words),
+                    In("kind", "i64", (batch, length), "ints", 2),
+                    In("words", "f16", (words, n)), In("kinds", "f16", (2, n)),
+                    In("places", "f16", (length, n)),
+                    In("gamma", "f16", (n,)), In("beta", "f16", (n,))],
+                   graph, formula,
+                   2 * n * (m + min(m, words) + length + 4) + 16 * m,
+                   [Sample([0], {0: 0, 1: 0})], {0: "loose"}, native)
+
+
 def rms_norm(m, n):
     def graph(b, x, gamma):
         return {"y": b.rms_norm(x, gamma)}
@@ -204,6 +245,12 @@ for _m, _n in ((16384, 4096), (65536, 768), (131072, 128)):
         dict(m=9, n=_n // 4 + 1), 1.05, _near)
     add(f"rmsnorm-{_m}x{_n}", rms_norm, dict(m=_m, n=_n),
         dict(m=9, n=_n // 4), 1.05, _near)
+add("layernorm-16384x768-f16", layer_norm, dict(m=16384, n=768),
+    dict(m=9, n=97), 1.05)
+for _b, _l, _n in ((256, 128, 384), (64, 512, 768)):
+    add(f"embedding-layernorm-{_b * _l}x{_n}", embedding_layer_norm,
+        dict(batch=_b, length=_l, n=_n, words=30522),
+        dict(batch=3, length=5, n=_n // 8, words=11), 1.05, kernels=1)
 for _centred, _name in ((1, "layernorm"), (0, "rmsnorm")):
     for _m, _n in ((16384, 4096), (8192, 8192)):
         add(f"{_name}-backward-{_m}x{_n}", norm_backward,

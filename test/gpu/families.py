@@ -130,6 +130,16 @@ def layer_norm(rows, columns, type_="f16"):
     return g.out(y, g.op("layer_norm", y, scale, shift, attrs="axis = 1 epsilon = 1.0e-5", wide=True))
 
 
+def embedding(rows, columns):
+    """Rows of a table at places from both ends, and their norm."""
+    g = Graph()
+    full = tensor(rows, columns, "f16")
+    table, scale = g.argument(tensor(61, columns, "f16")), g.argument(tensor(columns, "f16"))
+    place = g.op("sub", g.argument(tensor(rows, "i64")), g.constant("50", tensor(rows, "i64")))
+    x = g.op("gather", table, place, attrs="axis = 0", to=full)
+    return g.out(g.op("layer_norm", x, scale, scale, attrs="axis = 1 epsilon = 1.0e-5", wide=True))
+
+
 def norm_backward(rows, columns):
     """Sums over rows beside sums over columns."""
     g = Graph()
@@ -410,6 +420,7 @@ def families():
         "row-statistics": ("row, FUSEC_KERNEL_CLUSTER", statistics(20011, 64)),
         "row-turned": ("row, FUSEC_SHARED(f8e4m3", turned(300, 7, 32)),
         "row-run": ("row, cp_async16(s0", softmax(2117, 45, 1)),
+        "row-tables": ("row, ldm<8>", embedding(37, 384)),
         "row-run-half": ("row, cp_async16(s0", layer_norm(2128, 129)),
         "row-arg": ("row", arg_reduce(9, 1025)),
         "split-row": ("row, ticket", reduce("sum", 1, 200003, 1, "f32")),

@@ -66,3 +66,29 @@ tile.kernel @quotients(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf32>, 
   %s = arith.addf %v, %w : tensor<128xf32, #l>
   tile.store %s, %c[%i] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
 }
+
+// A row at a place that is read for all of it is read as vectors; elements that
+// have places of their own are not.
+// CHECK-LABEL: tile.kernel @looked_up
+// CHECK: tile.load %arg0[%{{.*}}] : memref<?xi32>
+// CHECK: tile.load %arg1[%{{.*}}] {vector = 4 : i64}
+// CHECK: tile.load %arg0[%{{.*}}] {vector = 4 : i64}
+// CHECK: tile.load %arg1[%{{.*}}] : memref<?xf32>
+tile.kernel @looked_up(%i: memref<?xi32>, %a: memref<?xf32>, %b: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 3 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %zero = tile.block_id 0 : index
+  %row = tile.splat %zero : index -> tensor<128xindex, #l>
+  %c = tile.iota 0 : tensor<128xindex, #l>
+  %size = arith.constant dense<128> : tensor<128xindex, #l>
+  %place = tile.load %i[%row] : memref<?xi32>, tensor<128xindex, #l> -> tensor<128xi32, #l>
+  %at = arith.index_cast %place : tensor<128xi32, #l> to tensor<128xindex, #l>
+  %start = arith.muli %at, %size : tensor<128xindex, #l>
+  %offsets = arith.addi %start, %c : tensor<128xindex, #l>
+  %v = tile.load %a[%offsets] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+  %places = tile.load %i[%c] : memref<?xi32>, tensor<128xindex, #l> -> tensor<128xi32, #l>
+  %ats = arith.index_cast %places : tensor<128xi32, #l> to tensor<128xindex, #l>
+  %starts = arith.muli %ats, %size : tensor<128xindex, #l>
+  %others = arith.addi %starts, %c : tensor<128xindex, #l>
+  %w = tile.load %a[%others] : memref<?xf32>, tensor<128xindex, #l> -> tensor<128xf32, #l>
+  %s = arith.addf %v, %w : tensor<128xf32, #l>
+  tile.store %s, %b[%c] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
+}

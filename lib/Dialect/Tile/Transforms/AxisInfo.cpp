@@ -159,6 +159,13 @@ AxisInfo AxisAnalysis::compute(Value value) {
     return unknown;
   }
   auto operand = [&](unsigned i) { return get(op->getOperand(i)); };
+  // Equal operands give equal results.
+  auto equalWhere = [&](ValueRange operands) {
+    AxisInfo result = uniform(1);
+    for (Value value : operands)
+      result.constancy = std::min(result.constancy, get(value).constancy);
+    return result;
+  };
   AxisInfo info =
       llvm::TypeSwitch<Operation *, AxisInfo>(op)
           .Case<IotaOp>([&](IotaOp iota) {
@@ -194,15 +201,15 @@ AxisInfo AxisAnalysis::compute(Value value) {
           .Case<arith::CmpIOp>([&](arith::CmpIOp cmp) {
             return compareInfo(cmp, operand(0), operand(1));
           })
+          // What is read at one place is one value, so that rows which an
+          // index is read for are vectors.
+          .Case<LoadOp>([&](LoadOp load) {
+            return equalWhere(load->getOperands().drop_front());
+          })
           .Default([&](Operation *other) {
-            if (!other->hasTrait<OpTrait::Elementwise>() || !isPure(other))
-              return unknown;
-            // Equal operands give equal results.
-            AxisInfo result = uniform(1);
-            for (Value value : other->getOperands())
-              result.constancy =
-                  std::min(result.constancy, get(value).constancy);
-            return result;
+            return other->hasTrait<OpTrait::Elementwise>() && isPure(other)
+                       ? equalWhere(other->getOperands())
+                       : unknown;
           });
   // A scalar is the same for every element.
   if (!isTile)

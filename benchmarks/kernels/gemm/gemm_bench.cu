@@ -49,6 +49,7 @@
 #include "gemm_split.cuh"
 #include "gemm_apart.cuh"
 #include "gemm_alternate.cuh"
+#include "gemm_held.cuh"
 #include "gemm_entry.cuh"
 #include "holes.cuh"
 // clang-format on

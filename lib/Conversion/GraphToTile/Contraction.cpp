@@ -184,7 +184,7 @@ static GemmSupply supplyOf(tile::ContractOp op) {
 static bool setBoxRows(GemmConfig &config, tile::ContractOp op, int64_t rows,
                        int64_t actual) {
   if (config.loop != cuda::GemmLoop::Warpgroup || config.halfStages ||
-      config.alternate || config.ranks > 1 || op.getLhsOuter() ||
+      config.alternate || config.held || config.ranks > 1 || op.getLhsOuter() ||
       !op.getLhsMatrix())
     return true;
   int64_t eights = llvm::alignTo(uint64_t(rows), 8);

@@ -57,7 +57,7 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
                            const GemmMatrix &matrix) {
   GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
   bool isOuter = isLhs ? op.getLhsOuter() : op.getRhsOuter();
-  int64_t tile = isLhs ? config.tileM : config.boxColumns();
+  int64_t tile = isLhs ? config.boxLines(isOuter) : config.boxColumns();
   if (int64_t rows = isLhs ? shortRows(op) : 0)
     tile = rows;
   int64_t bytes = config.elementBytes();
@@ -91,7 +91,7 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
   }
   if (isOuter) {
     add(matrix.outer, inner, 1);
-    add(matrix.k, isLhs ? config.tileK : config.boxDepth(), matrix.kStride);
+    add(matrix.k, isLhs ? tile : config.boxDepth(), matrix.kStride);
   } else {
     add(matrix.k, inner, 1);
     add(matrix.outer, tile, matrix.outerStride);

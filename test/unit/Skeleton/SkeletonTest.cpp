@@ -61,6 +61,9 @@ struct KernelCase {
   /// Slots of B where warpgroups take tiles in turns (gemm_alternate.cuh); 0
   /// for the others.
   int alternate = 0;
+  /// Steps of k of B that stay in shared memory (gemm_held.cuh); 0 for the
+  /// others.
+  int held = 0;
 
   std::string text() const;
   uint32_t blocksOfCluster() const { return std::max(cluster, 1) * ranks; }
@@ -76,6 +79,8 @@ struct KernelCase {
              std::max(stages * (tileM + tileN) * 64, tileM * (tileN + 4) * 4);
     if (alternate)
       return 128 * (stages * tileM + alternate * ((tileN + 63) / 64 * 64));
+    if (held)
+      return 128 * (2 * stages * 64 + held * tileN);
     if (halfStages)
       return 128 *
              (stages * tileM +
@@ -121,6 +126,13 @@ std::string KernelCase::text() const {
   if (alternate) {
     std::string config = "GemmAlternateConfig<GemmKind::" + std::string(kind);
     for (int v : {tileN, stages, alternate, groupM, cluster})
+      config += ", " + std::to_string(v);
+    return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
+           name + ", Config_" + name + ", " + operands;
+  }
+  if (held) {
+    std::string config = "GemmHeldConfig<GemmKind::" + std::string(kind);
+    for (int v : {tileN, held, stages, cluster})
       config += ", " + std::to_string(v);
     return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
            name + ", Config_" + name + ", " + operands;
@@ -274,6 +286,34 @@ const KernelCase kCases[] = {
      tensorOuter, tensorOuter4, 1,          1,   false, 0,  1, 0, 1, 5},
     {"turns_eights", "BF16",          DType::BF16, 128, 128,   64, 8, 1, 3, 2,
      tensorOuter,    tensorEights(4), 1,           2,   false, 0,  1, 0, 1, 3},
+    // Columns of B that stay: no more steps than are held.
+    {"held_kk", "F16", DType::F16, 128,   256, 64, 8, 1, 3, 1, tensorK,
+     tensorK,   1,     1,          false, 0,   1,  0, 1, 0, 5},
+    {"held_kn",    "BF16", DType::BF16, 128,   256, 64, 8, 1, 3, 1, tensorK,
+     tensorOuter2, 1,      2,           false, 0,   1,  0, 1, 0, 4},
+    {"held_mn",    "F16", DType::F16, 128,   64, 64, 8, 1, 4, 1, tensorOuter,
+     tensorOuter4, 1,     1,          false, 0,  1,  0, 1, 0, 9},
+    {"held_eights",
+     "BF16",
+     DType::BF16,
+     128,
+     128,
+     64,
+     8,
+     1,
+     3,
+     1,
+     tensorOuter,
+     tensorEights(4),
+     1,
+     2,
+     false,
+     0,
+     1,
+     0,
+     1,
+     0,
+     7},
     // Blocks of a cluster divide k: as many pieces of 64 x 32 as blocks'
     // warpgroups, more, fewer, and numbers that do not divide them.
     {"split_kk", "F16", DType::F16, 64, 256, 64, 4, 1, 3, 8, tensorK, tensorK,
@@ -437,9 +477,12 @@ struct Problem {
     add(pointers[5], (copy.size() - 1) * 4, "copy", true);
 
     int columns = s.n / c.products;
-    int box = c.tileN / (c.halfStages ? 2 : std::max(c.cluster, 1));
+    int box = c.tileN / (c.halfStages ? 2
+                         : c.held     ? 1
+                                      : std::max(c.cluster, 1));
+    int rows = c.held ? 64 / c.cluster : c.tileM;
     emulator::FusecTensorMap maps[] = {
-        mapOf(a, c.a, s.m, c.tileM), mapOf(b, c.b, columns, box),
+        mapOf(a, c.a, s.m, rows), mapOf(b, c.b, columns, box),
         mapOf(b, c.b, columns, box, b.at(0, s.n - columns, 0))};
     EmulatorLaunch launch;
     launch.entry = c.name;
@@ -479,7 +522,9 @@ struct Problem {
     map.strides = {bytes * operand.strides[alongK ? 1 : 2],
                    bytes * operand.strides[0]};
     // Blocks that take turns share steps of k where B is along n.
-    int depth = c.alternate && &operand == &b ? 64 / c.cluster : 64;
+    // So they do of A where B stays.
+    bool shares = c.alternate ? &operand == &b : c.held && &operand == &a;
+    int depth = shares ? 64 / c.cluster : 64;
     map.box = {uint32_t(128 / bytes), uint32_t(alongK ? tile : depth), 1};
     if (side.vector > 16) {
       map.dims = {s.k, 2, 4, 4, s.batch * outer / 32};
@@ -582,7 +627,10 @@ TEST_P(Skeleton, MatchesFloat64) {
     check({5, 9, 0, 2});
   // Three turns of the ring and an incomplete step.
   int parts = c.few ? c.warpsK * c.cluster : c.depth ? c.warpsK : c.ranks;
-  check({19, 23, parts * 3 * c.stages * c.tileK + c.tileK / 2 + 1, 1});
+  auto steps = [&](int k) {
+    return c.held ? std::min(k, c.held * c.tileK) : k;
+  };
+  check({19, 23, steps(parts * 3 * c.stages * c.tileK + c.tileK / 2 + 1), 1});
   // Not every part has as many steps.
   if (parts > 1)
     check({c.tileM, 70, (parts + 1) * c.stages * c.tileK, 2});
@@ -591,7 +639,8 @@ TEST_P(Skeleton, MatchesFloat64) {
   check({9, 11, (c.stages - 1) * c.tileK, 1});
   // Several tiles of a block with more steps than slots.
   if (c.isWarpgroup())
-    check({3 * c.tileM + 5, c.tileN + 13, 2 * c.stages * c.tileK + 9, 2});
+    check(
+        {3 * c.tileM + 5, c.tileN + 13, steps(2 * c.stages * c.tileK + 9), 2});
   // Columns that end where a warpgroup's half of a tile does.
   if (c.halfStages)
     check({c.tileM + 9, c.tileN + c.tileN / 2, 37, 1});

@@ -101,8 +101,9 @@ struct GemmDevice {
 
 /// One instantiation of the skeleton; the fields are the parameters of the
 /// device template `GemmConfig`, or of `GemmWgmmaConfig`, `GemmPairConfig`,
-/// `GemmSplitConfig`, `GemmApartConfig` or `GemmAlternateConfig` with the
-/// Warpgroup loop, where warpsM counts the multiplying warps alone.
+/// `GemmSplitConfig`, `GemmApartConfig`, `GemmAlternateConfig` or
+/// `GemmHeldConfig` with the Warpgroup loop, where warpsM counts the
+/// multiplying warps alone.
 struct GemmConfig {
   GemmKind kind = GemmKind::F16;
   GemmLoop loop = GemmLoop::Warp;
@@ -145,12 +146,21 @@ struct GemmConfig {
   /// Slots of B where warpgroups take tiles in turns (gemm_alternate.cuh;
   /// Warpgroup loop, Boxes only), and `stages` are A's; 0: they do not.
   int64_t alternate = 0;
+  /// Steps of k of a tile's columns of B that stay in shared memory
+  /// (gemm_held.cuh; Warpgroup loop, Boxes only), and `stages` are those of
+  /// each warpgroup's ring of A; the blocks of a cluster then share A; 0: no
+  /// columns stay.
+  int64_t held = 0;
 
   /// Blocks of a cluster that share B (Warpgroup loop).
   int64_t sharers() const { return cluster / ranks; }
   /// Columns of a box of B along k.
   int64_t boxColumns() const {
-    return halfStages ? tileN / 2 : tileN / sharers();
+    return halfStages ? tileN / 2 : held ? tileN : tileN / sharers();
+  }
+  /// Rows, or steps of k where these are not along k, in a box of A.
+  int64_t boxLines(bool isOuter) const {
+    return held ? 64 / cluster : isOuter ? tileK : tileM;
   }
   /// Steps of k in a box of B along n.
   int64_t boxDepth() const { return alternate ? tileK / cluster : tileK; }
@@ -194,7 +204,7 @@ struct GemmConfig {
   std::string sumOrder() const;
 
   /// All fields as numbers, for attributes, and back.
-  std::array<int64_t, 21> toNumbers() const;
+  std::array<int64_t, 22> toNumbers() const;
   static GemmConfig fromNumbers(llvm::ArrayRef<int64_t> numbers);
 };
 

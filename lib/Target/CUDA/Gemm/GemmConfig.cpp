@@ -37,6 +37,8 @@ struct Candidate {
   /// As GemmConfig has it; a block then makes no fewer tiles than
   /// `leastRounds`, and no more than `mostAcross` are side by side.
   int64_t alternate = 0, leastRounds = 0, mostAcross = INT64_MAX;
+  /// As GemmConfig has it.
+  int64_t held = 0;
 };
 
 // 16-bit operands that the copy engine brings, in clusters of two.
@@ -61,6 +63,11 @@ constexpr Candidate kHalfCluster[] = {
     // warpgroups apart 0.89).
     {128, 160, 64, 8, 1, 1, 5, 1, 790, 1, 0, /*fixedK=*/60, INT64_MAX,
      INT64_MAX, 0, /*alternate=*/5, /*leastRounds=*/4, /*mostAcross=*/2},
+};
+// With columns of B that stay in shared memory, without clusters.
+constexpr Candidate kHalfHeld[] = {
+    {128, 256, 64, 8, 1, 1, 4, 1, 800, 1, 0, /*fixedK=*/60, /*mostK=*/256,
+     INT64_MAX, 0, 0, /*leastRounds=*/4, INT64_MAX, /*held=*/4},
 };
 // Asynchronous 16-bit operands on warpgroups; warpsM are the multiplying warps.
 // benchmarks/results/2026-11-29-gemm-wgmma.md.
@@ -210,6 +217,7 @@ GemmConfig configOf(GemmKind kind, const Candidate &c) {
   config.stages = c.stages, config.minBlocks = c.minBlocks;
   config.halfStages = c.halfStages;
   config.alternate = c.alternate;
+  config.held = c.held;
   return config;
 }
 
@@ -284,6 +292,8 @@ int64_t GemmConfig::sharedBytes() const {
   if (alternate)
     return 128 *
            (stages * tileM + alternate * int64_t(llvm::alignTo(tileN, 64)));
+  if (held)
+    return 128 * (2 * stages * 64 + held * tileN);
   if (loop == GemmLoop::Warpgroup)
     return stages * (tileM + products * int64_t(llvm::alignTo(tileN, 64))) *
            tileK * elementBytes();
@@ -312,6 +322,15 @@ int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
     return std::min(tiles(m, n, batch), device.smCount * minBlocks);
   if (loop != GemmLoop::Warpgroup)
     return tiles(m, n, batch) * cluster;
+  if (held) {
+    // Blocks stay with columns, for as many rows as others that have the same,
+    // unless that leaves too many multiprocessors without work.
+    int64_t groups = llvm::divideCeil(n, tileN * cluster) * batch;
+    int64_t all = groups * llvm::divideCeil(m, tileM);
+    int64_t most = std::max<int64_t>(1, device.smCount / cluster);
+    int64_t even = groups > 0 ? most / groups * groups : 0;
+    return cluster * std::min(all, even * 16 >= most * 15 ? even : most);
+  }
   // Whole clusters; of two tiles below each other the second may be empty.
   int64_t atOnce = std::max<int64_t>(1, device.smCount * minBlocks / cluster);
   return cluster * std::min(clusters(m, n, batch), atOnce);
@@ -347,7 +366,7 @@ bool GemmConfig::holdsColumns(int64_t stateBytes,
     return true;
   int64_t columns = ranks > 1 ? 32 : tileN;
   int64_t bytes = sharedBytes() + warpsM * columns * stateBytes + 256;
-  return !halfStages && !alternate && bytes <= device.sharedPerBlock &&
+  return !halfStages && !alternate && !held && bytes <= device.sharedPerBlock &&
          minBlocks * (bytes + 1024) <= device.sharedPerSM;
 }
 
@@ -363,6 +382,7 @@ std::string GemmConfig::deviceType() const {
                                           "GemmFewConfig", "GemmDirectConfig"};
   std::string text = halfStages     ? "GemmApartConfig"
                      : alternate    ? "GemmAlternateConfig"
+                     : held         ? "GemmHeldConfig"
                      : ranks > 1    ? "GemmSplitConfig"
                      : products > 1 ? "GemmPairConfig"
                                     : types[static_cast<unsigned>(loop)];
@@ -391,6 +411,10 @@ std::string GemmConfig::deviceType() const {
       add({tileN, stages, alternate, groupM, cluster});
       break;
     }
+    if (held) {
+      add({tileN, held, stages, cluster});
+      break;
+    }
     if (ranks > 1)
       add({warpsM / 4, tileN, stages, groupM, sharers(), ranks});
     else
@@ -411,7 +435,7 @@ const char *GemmConfig::deviceFunction() const {
   return names[static_cast<unsigned>(loop)];
 }
 
-std::array<int64_t, 21> GemmConfig::toNumbers() const {
+std::array<int64_t, 22> GemmConfig::toNumbers() const {
   return {static_cast<int64_t>(kind),
           tileM,
           tileN,
@@ -432,7 +456,8 @@ std::array<int64_t, 21> GemmConfig::toNumbers() const {
           ranks,
           depth,
           products,
-          alternate};
+          alternate,
+          held};
 }
 
 GemmDevice GemmDevice::of(const TargetInfo &target) {
@@ -447,7 +472,7 @@ GemmDevice GemmDevice::of(const TargetInfo &target) {
 }
 
 GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
-  assert(numbers.size() == 21 && "as many numbers as toNumbers gives");
+  assert(numbers.size() == 22 && "as many numbers as toNumbers gives");
   GemmConfig config;
   config.kind = static_cast<GemmKind>(numbers[0]);
   config.tileM = numbers[1], config.tileN = numbers[2];
@@ -466,6 +491,7 @@ GemmConfig GemmConfig::fromNumbers(llvm::ArrayRef<int64_t> numbers) {
   config.depth = numbers[18];
   config.products = numbers[19];
   config.alternate = numbers[20];
+  config.held = numbers[21];
   return config;
 }
 
@@ -518,7 +544,8 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
       if (cluster > 1 && m <= config.tileM)
         continue;
       // Boxes have all rows of such a tile.
-      if ((config.halfStages || config.alternate) && m < config.tileM)
+      if ((config.halfStages || config.alternate || config.held) &&
+          m < config.tileM)
         continue;
       int64_t rounds =
           llvm::divideCeil(config.tiles(m, n, batch), uint64_t(device.smCount));
@@ -544,6 +571,9 @@ fusec::cuda::rankGemmConfigs(GemmKind kind, int64_t m, int64_t n, int64_t k,
            : isByte   ? llvm::ArrayRef<Candidate>(byte)
                       : llvm::ArrayRef<Candidate>(half);
   };
+  if ((kind == GemmKind::F16 || kind == GemmKind::BF16) &&
+      supply == GemmSupply::Boxes && device.hasWarpgroups)
+    consider(kHalfHeld, GemmLoop::Warpgroup, 1);
   bool isNarrow = isByte || kind == GemmKind::F16 || kind == GemmKind::BF16;
   if (isNarrow && supply == GemmSupply::Boxes && device.hasWarpgroups)
     consider(pick(kHalfCluster, kByteCluster, kPromotedCluster),

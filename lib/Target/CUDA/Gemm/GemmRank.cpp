@@ -34,7 +34,7 @@ std::vector<GemmConfig> fusec::cuda::variantsOf(const GemmConfig &config,
   }
   // The rings of warpgroups apart have lengths that go together, and those of
   // clusters that divide k are as long as fits.
-  if (config.halfStages || config.alternate || config.ranks > 1)
+  if (config.halfStages || config.alternate || config.held || config.ranks > 1)
     return variants;
   int64_t fewest = config.loop == GemmLoop::Warp ? 2 : 3;
   for (int64_t more : {1, -1}) {
@@ -59,7 +59,7 @@ std::vector<GemmRanked> fusec::cuda::rankPairConfigs(GemmKind kind, int64_t m,
     // Columns of each product are whole panels of 64, and are not divided
     // among warpgroups or parts of k.
     if (config.loop != GemmLoop::Warpgroup || config.halfStages ||
-        config.alternate || config.ranks > 1 || config.parts ||
+        config.alternate || config.held || config.ranks > 1 || config.parts ||
         config.tileN % (128 * config.cluster))
       continue;
     config.products = 2;

@@ -33,9 +33,10 @@ struct GemmPanel {
 };
 
 /// What the multiplying warpgroups of a CTA have: rows of one tile and one ring
-/// (here), columns of one tile (gemm_apart.cuh), or tiles in turns
-/// (gemm_alternate.cuh).
-enum class GemmRoles : u8 { Together, Apart, Alternate };
+/// (here), columns of one tile (gemm_apart.cuh), tiles in turns
+/// (gemm_alternate.cuh), or rows of one tile and rings of their own
+/// (gemm_held.cuh).
+enum class GemmRoles : u8 { Together, Apart, Alternate, Held };
 
 /// One instantiation: a CTA of one producing and `Consumers` multiplying
 /// warpgroups makes tiles of 64 * Consumers x TileN, 128 bytes of k a step.
@@ -793,6 +794,10 @@ FUSEC_DEVICE void gemmAlternate(const Holes &holes, const MapA &mapA,
                                 const MapB &mapB, i32 m, i32 n, i32 k,
                                 i32 batch);
 
+template <class Config, class Holes, class MapA, class MapB>
+FUSEC_DEVICE void gemmHeld(const Holes &holes, const MapA &mapA,
+                           const MapB &mapB, i32 m, i32 n, i32 k, i32 batch);
+
 /// As gemm_wgmma says, by consumers that share a ring.
 template <class Config, class Holes, class MapA, class MapB>
 FUSEC_DEVICE void gemmTogether(const Holes &holes, const MapA &mapA,
@@ -859,6 +864,8 @@ FUSEC_DEVICE void gemm_wgmma(const Holes &holes, const MapA &mapA,
                              const MapB &mapB, i32 m, i32 n, i32 k, i32 batch) {
   if constexpr (Config::kRoles == GemmRoles::Alternate)
     gemmAlternate<Config>(holes, mapA, mapB, m, n, k, batch);
+  else if constexpr (Config::kRoles == GemmRoles::Held)
+    gemmHeld<Config>(holes, mapA, mapB, m, n, k, batch);
   else if constexpr (Config::kRoles == GemmRoles::Apart)
     gemmApart<Config>(holes, mapA, mapB, m, n, k, batch);
   else

@@ -44,6 +44,7 @@
 #include "gemm_few.cuh"
 #include "gemm_direct.cuh"
 #include "gemm_turn.cuh"
+#include "gemm_boxes.cuh"
 #include "gemm_wgmma.cuh"
 #include "gemm_promote.cuh"
 #include "gemm_split.cuh"

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "ContractBoxes.h"
+#include "EpilogueHole.h"
 #include "fusec/Target/CUDA/CudaEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -103,6 +106,93 @@ static TensorBoxes boxesOf(simt::ContractOp op, bool isLhs,
   return result;
 }
 
+namespace {
+/// A sum of multiples of the epilogue's coordinates and of the variable of the
+/// loop over a call's results.
+struct Places {
+  int64_t constant = 0, coordinates[3] = {}, result = 0;
+};
+} // namespace
+
+static std::optional<Places> placesOf(Value value, Block &hole) {
+  Places places;
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number))) {
+    places.constant = number.getSExtValue();
+    return places;
+  }
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() == &hole && argument.getArgNumber() < 3)
+      places.coordinates[argument.getArgNumber()] = 1;
+    else if (isa<scf::ForOp>(argument.getOwner()->getParentOp()))
+      places.result = 1;
+    else
+      return std::nullopt;
+    return places;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa<arith::AddIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  std::optional<Places> left = placesOf(op->getOperand(0), hole),
+                        right = placesOf(op->getOperand(1), hole);
+  bool isSum = isa<arith::AddIOp>(op);
+  if (!left || !right ||
+      (!isSum && !matchPattern(op->getOperand(1), m_ConstantInt(&number))))
+    return std::nullopt;
+  auto join = [&](int64_t a, int64_t b) {
+    return isSum ? a + b : a * right->constant;
+  };
+  places.constant = join(left->constant, right->constant);
+  for (int i = 0; i < 3; ++i)
+    places.coordinates[i] = join(left->coordinates[i], right->coordinates[i]);
+  places.result = join(left->result, right->result);
+  return places;
+}
+
+std::optional<GemmMatrix> cuda::storedMatrix(simt::ContractOp op) {
+  GemmConfig config = GemmConfig::fromNumbers(op.getConfig());
+  std::optional<GemmMatrix> a = boxedMatrix(op, /*isLhs=*/true),
+                            b = boxedMatrix(op, /*isLhs=*/false);
+  Block &hole = op.getEpilogue().front();
+  simt::StoreOp store = turnedStore(hole);
+  // The Warpgroup loop is one architecture's.
+  if (!a || !b || !store || store.getMask() || !op.getStates().empty() ||
+      !canMask(hole, nullptr) || !config.storesBoxes(GemmDevice()))
+    return std::nullopt;
+  std::optional<Places> places = placesOf(store.getOffset(), hole);
+  if (!places || places->constant || places->result != 1 ||
+      places->coordinates[2] != 1)
+    return std::nullopt;
+  GemmMatrix matrix;
+  matrix.outer = a->outer, matrix.k = b->outer;
+  matrix.outerStride = places->coordinates[1], matrix.kStride = 1;
+  matrix.high = a->split * a->high;
+  matrix.highStride = places->coordinates[0];
+  if (!matrix.isBoxable(/*bytes=*/2, /*isOuter=*/false) ||
+      (matrix.high > 1 && !matrix.hasHigh()))
+    return std::nullopt;
+  return matrix;
+}
+
+/// The map of the results: boxes of 64 rows and columns.
+static TensorBoxes storedBoxes(simt::ContractOp op, const GemmMatrix &matrix) {
+  TensorBoxes result;
+  Value buffer = turnedStore(op.getEpilogue().front()).getBuffer();
+  result.argument = cast<BlockArgument>(buffer).getArgNumber();
+  runtime::TensorMapArg &map = result.map;
+  map.dtype = DType::F16;
+  map.swizzle = 128;
+  map.dims = {matrix.k, matrix.outer};
+  map.box = {64, 64};
+  map.strides = {2 * matrix.outerStride};
+  if (matrix.hasHigh()) {
+    map.dims.push_back(matrix.high);
+    map.box.push_back(1);
+    map.strides.push_back(2 * matrix.highStride);
+  }
+  return result;
+}
+
 SmallVector<TensorBoxes> cuda::tensorBoxes(simt::KernelOp kernel) {
   SmallVector<TensorBoxes> result;
   for (auto op : kernel.getBody().front().getOps<simt::ContractOp>())
@@ -114,5 +204,8 @@ SmallVector<TensorBoxes> cuda::tensorBoxes(simt::KernelOp kernel) {
       result.push_back(result.back());
       result.back().argument = cast<BlockArgument>(base).getArgNumber();
     }
+  for (auto op : kernel.getBody().front().getOps<simt::ContractOp>())
+    if (std::optional<GemmMatrix> matrix = storedMatrix(op))
+      result.push_back(storedBoxes(op, *matrix));
   return result;
 }

@@ -22,9 +22,15 @@ int64_t shortRows(simt::ContractOp op);
 /// GemmBox): blocks of 32 rows that a batch has, or 0 where there is one.
 std::optional<int64_t> rowBlocks(simt::ContractOp op);
 
-/// Names of the kernel parameters that are the tensor maps of A, B and the B of
-/// a second product.
-inline constexpr const char *kMapNames[] = {"mapA", "mapB", "mapB2"};
+/// The results of `op`, row by row, if they go out by boxes (gemm_boxes.cuh):
+/// the Warpgroup loop, one result of 16 bits for each row and column that would
+/// else turn in shared memory, and room for boxes there. `outer` are the rows,
+/// `k` the columns.
+std::optional<GemmMatrix> storedMatrix(simt::ContractOp op);
+
+/// Names of the kernel parameters that are the tensor maps of A, B, the B of a
+/// second product, and the results.
+inline constexpr const char *kMapNames[] = {"mapA", "mapB", "mapB2", "mapC"};
 
 } // namespace fusec::cuda
 

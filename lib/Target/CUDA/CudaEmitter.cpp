@@ -256,6 +256,8 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel,
           std::string(", FUSEC_TENSOR_MAP(") + kMapNames[isLhs ? 0 : 1] + ")";
   if (contract && contract.getPairBase())
     parameters += std::string(", FUSEC_TENSOR_MAP(") + kMapNames[2] + ")";
+  if (contract && storedMatrix(contract))
+    parameters += std::string(", FUSEC_TENSOR_MAP(") + kMapNames[3] + ")";
   std::string macro = "FUSEC_KERNEL(";
   std::string rest = ", " + std::to_string(kernel.getThreads());
   if (contract) {

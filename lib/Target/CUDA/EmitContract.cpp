@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "ContractBoxes.h"
 #include "Emitter.h"
+#include "EpilogueHole.h"
 #include "HolePairs.h"
 #include "HoleSplit.h"
 #include "HoleStream.h"
@@ -17,7 +18,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fusec;
@@ -30,7 +30,8 @@ public:
   HoleWriter(Emitter &kernel, simt::ContractOp op)
       : kernel(kernel), op(op), config(GemmConfig::fromNumbers(op.getConfig())),
         lhsBoxes(boxedMatrix(op, /*isLhs=*/true)),
-        rhsBoxes(boxedMatrix(op, /*isLhs=*/false)), os(kernel.before) {}
+        rhsBoxes(boxedMatrix(op, /*isLhs=*/false)), results(storedMatrix(op)),
+        os(kernel.before) {}
   LogicalResult write();
 
 private:
@@ -87,6 +88,8 @@ private:
   GemmConfig config;
   /// Operands that the copy engine brings.
   std::optional<GemmMatrix> lhsBoxes, rhsBoxes;
+  /// Results that it takes away.
+  std::optional<GemmMatrix> results;
   llvm::raw_string_ostream os;
   llvm::MapVector<Value, std::string> members;
 };
@@ -358,99 +361,6 @@ LogicalResult HoleWriter::writeOperand(char side, Region &hole, Value base,
               : writeValues(side, hole.front(), split, vector);
 }
 
-namespace {
-/// The arithmetic before an address of the epilogue hole.
-class Address {
-public:
-  explicit Address(Block &hole) : hole(hole) {}
-  /// Whether `value` follows from coordinates alone.
-  bool add(Value value);
-  bool dependsOn(unsigned coordinate) const { return coordinates[coordinate]; }
-  /// Operations in the order in which they are to be written, and variables of
-  /// loops over registers that they use.
-  ArrayRef<Operation *> getOps() const { return ops.getArrayRef(); }
-  ArrayRef<Value> getLoopVariables() const { return loops.getArrayRef(); }
-
-private:
-  Block &hole;
-  bool coordinates[3] = {};
-  llvm::SetVector<Operation *> ops;
-  llvm::SetVector<Value> loops;
-};
-} // namespace
-
-bool Address::add(Value value) {
-  if (auto arg = dyn_cast<BlockArgument>(value)) {
-    Block *owner = arg.getOwner();
-    if (owner == &hole && arg.getArgNumber() < 3)
-      return coordinates[arg.getArgNumber()] = true;
-    if (auto loop = dyn_cast<scf::ForOp>(owner->getParentOp());
-        loop && arg == loop.getInductionVar())
-      return loops.insert(arg), true;
-    // From outside: extents, but not accumulators.
-    return owner != &hole && !isa<MemRefType>(arg.getType());
-  }
-  Operation *op = value.getDefiningOp();
-  if (!hole.findAncestorOpInBlock(*op) || isa<arith::ConstantOp>(op))
-    return !isa<MemRefType>(value.getType());
-  if (ops.contains(op))
-    return true;
-  if (!isPure(op) || op->getNumRegions() || op->getNumResults() != 1 ||
-      !llvm::all_of(op->getOperands(), [&](Value v) { return add(v); }))
-    return false;
-  ops.insert(op);
-  return true;
-}
-
-/// Whether the epilogue hole does nothing beside stores that a condition can
-/// stand before, and reads nothing that may be the place of another result.
-/// Such reads go to `reads`, where that is given: a condition can stand before
-/// them, too.
-static bool canMask(Block &hole, DenseSet<Operation *> *reads) {
-  auto result = hole.walk([&](Operation *op) {
-    if (auto load = dyn_cast<simt::LoadOp>(op)) {
-      Address address(hole);
-      if (!address.add(load.getOffset()) ||
-          (address.dependsOn(1) && address.dependsOn(2))) {
-        if (!reads)
-          return WalkResult::interrupt();
-        reads->insert(op);
-      }
-      return WalkResult::advance();
-    }
-    if (isa<simt::StoreOp, memref::AllocaOp, memref::LoadOp, memref::StoreOp,
-            scf::ForOp, scf::IfOp, scf::YieldOp, simt::YieldOp>(op) ||
-        isPure(op))
-      return WalkResult::advance();
-    return WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
-}
-
-/// Bytes that a call of the epilogue hole for `columns` results reads.
-static int64_t bytesRead(Block &hole, int64_t columns) {
-  int64_t bytes = 0;
-  hole.walk([&](simt::LoadOp load) {
-    Address address(hole);
-    bool isOne = address.add(load.getOffset()) && !address.dependsOn(2);
-    auto type = cast<MemRefType>(load.getBuffer().getType());
-    bytes += llvm::divideCeil(type.getElementTypeBitWidth(), 8) *
-             (isOne ? 1 : columns);
-  });
-  return bytes;
-}
-
-/// The type of the results if they turn in shared memory (gemm_turn.cuh): the
-/// only ones that the hole stores, of 16 bits and two by two.
-static Type turnedResult(Block &hole, int64_t columns) {
-  SmallVector<simt::StoreOp> stores;
-  hole.walk([&](simt::StoreOp store) { stores.push_back(store); });
-  if (columns != 2 || stores.size() != 1 || stores[0].getVector() != 2)
-    return {};
-  auto type = cast<MemRefType>(stores[0].getBuffer().getType());
-  return type.getElementTypeBitWidth() == 16 ? type.getElementType() : Type();
-}
-
 LogicalResult HoleWriter::writeEpilogue(Block &hole) {
   SmallVector<StatisticHoles, 2> axes = statisticHolesOf(op);
   bool hasColumns = !axes.empty() && axes.back().areColumns;
@@ -466,9 +376,12 @@ LogicalResult HoleWriter::writeEpilogue(Block &hole) {
        << ";\n"
        << "  static constexpr bool kMasks = " << (masks ? "true" : "false")
        << ";\n";
-  Type turned = masks ? turnedResult(hole, columns) : Type();
+  simt::StoreOp turned = masks ? turnedStore(hole) : simt::StoreOp();
   if (turned)
-    os << "  using Result = " << kernel.typeName(turned) << ";\n"
+    os << "  using Result = "
+       << kernel.typeName(
+              cast<MemRefType>(turned.getBuffer().getType()).getElementType())
+       << ";\n"
        << "  template <class Sink>\n";
   os << "  FUSEC_METHOD " << statisticResult(axes)
      << " epilogue(i32 b, i32 m, i32 n, const "
@@ -576,6 +489,10 @@ LogicalResult HoleWriter::write() {
                ? pointerType(value)
                : kernel.typeName(value.getType()) + " ")
        << name << ";\n";
+  if (results)
+    os << "  FUSEC_TENSOR_MAP_REF(results);\n"
+       << "  using BoxC = GemmBox<GemmOrder::KContiguous, 1, false, "
+       << (results->hasHigh() ? "true" : "false") << ">;\n";
   if (failed(writeOperand('A', op.getLhs(), op.getLhsBase(), op.getLhsVector(),
                           op.getLhsOuter())) ||
       failed(writeOperand('B', op.getRhs(), op.getRhsBase(), op.getRhsVector(),
@@ -589,6 +506,8 @@ LogicalResult HoleWriter::write() {
   kernel.line() << "const " << holes << " holes{";
   for (auto [i, member] : llvm::enumerate(members))
     kernel.os << (i ? ", " : "") << kernel.use(member.first);
+  if (results)
+    kernel.os << (members.empty() ? "" : ", ") << kMapNames[3];
   kernel.os << "};\n";
   kernel.line() << config.deviceFunction() << "<" << type << ">(holes";
   if (config.loop == GemmLoop::Warpgroup)

@@ -254,7 +254,17 @@ TEST(GemmConfig, TakesTheWidestTilesWhereTheyFit) {
   };
   EXPECT_EQ(deep(4096).halfStages, 0);
   EXPECT_EQ(deep(256).halfStages, 0);
-  EXPECT_EQ(deep(128).halfStages, 4) << "short sums: what follows them counts";
+  EXPECT_EQ(deep(320).held, 0) << "they do not fit";
+  EXPECT_EQ(deep(256).deviceType(),
+            "GemmHeldConfig<GemmKind::BF16, 256, 4, 4, 1>")
+      << "columns of B stay";
+  EXPECT_EQ(deep(256).grid(8192, 8192, 1, {}), 128)
+      << "four blocks with the rows of each 256 columns";
+  EXPECT_EQ(deep(256).grid(8192, 5 * 256, 1, {}), 130);
+  EXPECT_EQ(deep(256).grid(8192, 45 * 256, 1, {}), 132)
+      << "two with each columns would leave 42 multiprocessors";
+  EXPECT_EQ(deep(256).grid(100, 256, 1, {}), 1);
+  EXPECT_EQ(deep(256).grid(100, 256, 0, {}), 0);
   GemmConfig few =
       chooseGemmConfig(GemmKind::BF16, 4096, 1024, 1024, 1, GemmSupply::Boxes);
   EXPECT_EQ(few.tileN, 256);

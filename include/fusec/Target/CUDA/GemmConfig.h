@@ -173,6 +173,9 @@ struct GemmConfig {
   /// Shared memory in which warps turn 16-bit results (gemm_turn.cuh;
   /// Warpgroup loop), in bytes.
   int64_t turnBytes() const { return warpsM * 16 * 64 * 2; }
+  /// Whether 16-bit results that turn go out by boxes instead (gemm_boxes.cuh):
+  /// warpgroups have whole boxes of columns, and shared memory has room.
+  bool storesBoxes(const GemmDevice &device) const;
   /// Tiles of a problem.
   int64_t tiles(int64_t m, int64_t n, int64_t batch) const;
   /// Clusters that make these tiles (Warpgroup loop), with one below the other

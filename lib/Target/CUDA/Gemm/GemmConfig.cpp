@@ -369,6 +369,13 @@ bool GemmConfig::holdsColumns(int64_t stateBytes,
          minBlocks * (bytes + 1024) <= device.sharedPerSM;
 }
 
+bool GemmConfig::storesBoxes(const GemmDevice &device) const {
+  // Two boxes of 64 rows and columns for each warpgroup; barriers.
+  int64_t boxes = warpsM / 4 * 2 * 64 * 64 * 2;
+  return loop == GemmLoop::Warpgroup && held &&
+         sharedBytes() + boxes + 1024 <= device.sharedPerBlock;
+}
+
 llvm::StringRef fusec::cuda::name(GemmKind kind) {
   static constexpr llvm::StringRef names[] = {
       "F16",  "BF16", "TF32", "F32",      "I8",       "I8U8",

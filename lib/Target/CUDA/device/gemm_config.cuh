@@ -9,7 +9,7 @@
 // Inclusion order of the skeleton (the files include nothing themselves):
 // prelude, gemm_config, gemm_load, gemm_statistics, gemm_columns,
 // gemm_epilogue, gemm_fragment, gemm_mma, gemm_fma, gemm_stream, gemm_few_warp,
-// gemm_few, gemm_direct, gemm_turn, gemm_stagger, gemm_wgmma, gemm_pair,
+// gemm_few, gemm_direct, gemm_turn, gemm_boxes, gemm_stagger, gemm_wgmma, gemm_pair,
 // gemm_promote, gemm_split, gemm_apart, gemm_alternate and gemm_held (from
 // gemm_turn on where the prelude of sm_90a is there), gemm_entry.
 //===----------------------------------------------------------------------===//

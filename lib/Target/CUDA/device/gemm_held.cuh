@@ -200,6 +200,7 @@ FUSEC_DEVICE void gemmHeldConsume(const Holes &holes, Ring ring,
     later.put(tile);
   }
   later.count(holes, m, n);
+  gemmEndBoxes<Holes>();
 }
 
 /// gemm_wgmma of a GemmHeldConfig. Boxes of A have a cluster's share of 64 rows

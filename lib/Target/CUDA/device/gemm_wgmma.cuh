@@ -238,6 +238,17 @@ struct GemmBox {
         tma_load_2d(ring, at, map, full, slot, c0, c1);
     }
   }
+
+  /// From ring[at..] to memory, in the thread's group of stores.
+  template <class Ring, class Map>
+  FUSEC_DEVICE void store(const Map &map, Ring ring, i32 at, i32 batch,
+                          i32 outer, i32 k) {
+    static_assert(kAlongK && !HasLow && !kEights, "rows, and all batches");
+    if constexpr (HasHigh)
+      tma_store_3d(map, ring, at, k, outer, batch);
+    else
+      tma_store_2d(map, ring, at, k, outer);
+  }
 };
 
 /// Brings one operand's part of each step: as the base loop does, or as boxes,
@@ -575,7 +586,9 @@ template <class Config, class Holes, class Sum, i32 R>
 FUSEC_DEVICE void gemmHandOver(const Holes &holes, const Sum (&acc)[R],
                                GemmTile tile, i32 row, i32 m, i32 n,
                                GemmColumn<Holes> (&columns)[R / 16]) {
-  if constexpr (GemmTurns<Holes>::kExists)
+  if constexpr (GemmBoxed<Holes>::kExists)
+    gemmHandOverBoxes<Config>(holes, acc, tile, row, m, n);
+  else if constexpr (GemmTurns<Holes>::kExists)
     gemmHandOverTurned<Config>(holes, acc, tile, row, m, n);
   else if constexpr (GemmColumnOf<Holes>::kExists)
     gemmHandOverChunks<Config>(holes, acc, tile, row, m, n, columns);

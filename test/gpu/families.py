@@ -499,6 +499,10 @@ def families():
                            product(34000, 312, 136, "bf16", after=True))
     all_["wgmma-turns-k"] = ("contraction, GemmAlternateConfig<GemmKind::F16, 160, 5, 5, 8, 2>",
                              product(34000, 320, 328, "f16", rhs=True))
+    # Columns that stay: blocks that change columns, the last box cut; batches; without boxes of results.
+    all_["wgmma-held"] = ("contraction, GemmHeldConfig", product(9000, 2040, 136, "bf16", after=True))
+    all_["wgmma-held-batch"] = ("contraction, GemmHeldConfig", product(3000, 1016, 256, "f16", batch=7))
+    all_["wgmma-held-k"] = ("contraction, GemmHeldConfig", product(9000, 2048, 200, "f16", rhs=True))
     # More tiles than blocks, the last ones ragged; one box for both, and order of accumulators.
     all_["wgmma-pair"] = ("contraction, GemmPairConfig", gated(2312, 1160, 264, "bf16"))
     all_["wgmma-pair-k"] = ("contraction, GemmPairConfig", gated(2312, 1184, 264, "f16", rhs=True))

@@ -145,6 +145,12 @@ TEST(NvrtcSkeleton, TakesTurnsWithFewSpills) {
     kernels.push_back(
         warpgroups("turns" + std::to_string(kernels.size()), config, operands));
   }
+  cuda::GemmConfig held;
+  held.kind = cuda::GemmKind::BF16, held.loop = cuda::GemmLoop::Warpgroup;
+  held.tileM = 128, held.tileN = 256, held.tileK = 64;
+  held.warpsM = 8, held.warpsN = 1, held.stages = 4, held.held = 4;
+  kernels.push_back(warpgroups(
+      "held", held, "bf16, Tensor, AlongK, 8, Tensor, AlongOuter, 2"));
   // Three words, for the erf GELU of the first.
   expectNoSpills(*nvrtc, kernels, /*most=*/12);
 }

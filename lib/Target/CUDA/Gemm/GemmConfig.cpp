@@ -167,20 +167,21 @@ constexpr Candidate kTf32Computed[] = {
     {128, 128, 16, 2, 4, 1, 4, 1, 66, 1},
     {64, 64, 32, 2, 2, 1, 3, 2, 50, 0.8},
 };
-// The first two are for copied operands alone: what a computed one holds leaves
-// no registers for them. The last four are for few results: warps divide k, or
-// a thread makes less.
+// The last four are for few results: warps divide k, or a thread makes less.
 constexpr Candidate kSingle[] = {
-    // 512 threads copy half as many elements of A for each product (4096^3 in
-    // 2817 us, by two blocks of the second one in 2885).
-    {128, 256, 16, 4, 4, 1, 5, 1, 48.5, 1},
     {128, 128, 32, 4, 2, 1, 3, 2, 47.4, 0.92},
-    {128, 128, 32, 4, 2, 1, 3, 1, 46, 1},
     {128, 128, 16, 4, 2, 1, 3, 1, 41, 1},
     {64, 64, 16, 2, 1, 1, 3, 4, 43, 0.25},
     {64, 64, 32, 2, 1, 4, 2, 1, 38, 1},
     {32, 64, 64, 1, 1, 8, 2, 1, 32, 1},
     {32, 32, 64, 2, 1, 4, 2, 2, 24, 0.7},
+    {16, 32, 64, 1, 1, 8, 2, 2, 16, 0.7},
+};
+// What a computed operand holds leaves no registers for a second block.
+constexpr Candidate kSingleComputed[] = {
+    {128, 128, 32, 4, 2, 1, 3, 1, 46, 1},  {128, 128, 16, 4, 2, 1, 3, 1, 41, 1},
+    {64, 64, 16, 2, 1, 1, 3, 4, 43, 0.25}, {64, 64, 32, 2, 1, 4, 2, 1, 38, 1},
+    {32, 64, 64, 1, 1, 8, 2, 1, 32, 1},    {32, 32, 64, 2, 1, 4, 2, 2, 24, 0.7},
     {16, 32, 64, 1, 1, 8, 2, 2, 16, 0.7},
 };
 
@@ -192,7 +193,7 @@ llvm::ArrayRef<Candidate> candidates(GemmKind kind, bool computed) {
   case GemmKind::TF32:
     return computed ? llvm::ArrayRef(kTf32Computed) : llvm::ArrayRef(kTf32);
   case GemmKind::F32:
-    return llvm::ArrayRef(kSingle).drop_front(computed ? 2 : 0);
+    return computed ? llvm::ArrayRef(kSingleComputed) : llvm::ArrayRef(kSingle);
   case GemmKind::I8:
   case GemmKind::I8U8:
   case GemmKind::U8I8:

@@ -1,5 +1,4 @@
-//===- gemm_alternate.cuh - warpgroups that take tiles in turns -*- CUDA
-//-*-===//
+//===- gemm_alternate.cuh - warpgroups that take tiles in turns *- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The main loop of Hopper for operands that the copy engine brings, where
@@ -93,7 +92,6 @@ FUSEC_DEVICE void gemmAlternateConsume(const Holes &holes, Ring ring,
                                        FUSEC_SHARED_PTR(FusecMbarrier) empty,
                                        const GemmWork<Config> &work,
                                        i32 group) {
-  using Types = typename Config::Types;
   using A = GemmDescriptor<Config, Holes::kOrderA>;
   using B = GemmDescriptor<Config, Holes::kOrderB>;
   using Sum = typename Config::Sum;
@@ -129,12 +127,8 @@ FUSEC_DEVICE void gemmAlternateConsume(const Holes &holes, Ring ring,
       wgmma_fence();
       FUSEC_UNROLL
       for (i32 i = 0; i < 4; ++i) {
-        wgmma<typename Types::A, typename Types::B, !A::kAlongK, !B::kAlongK>(
-            upper, wgmma_advance(a, i * A::kStep),
-            wgmma_advance(b, i * B::kStep), s > 0 || i > 0);
-        wgmma<typename Types::A, typename Types::B, !A::kAlongK, !B::kAlongK>(
-            lower, wgmma_advance(below, i * A::kStep),
-            wgmma_advance(b, i * B::kStep), s > 0 || i > 0);
+        gemmIssue<Config, Holes>(upper, a, b, i, s > 0 || i > 0);
+        gemmIssue<Config, Holes>(lower, below, b, i, s > 0 || i > 0);
       }
       wgmma_commit();
       if (s == 0)

@@ -72,9 +72,9 @@ struct GemmApartSlots {
 /// Fills a ring that is A's alone; one thread.
 template <class Config, class Holes, class Ring, class Map>
 FUSEC_DEVICE void gemmBringA(Ring ring, const Map &map,
-                                  FUSEC_SHARED_PTR(FusecMbarrier) full,
-                                  FUSEC_SHARED_PTR(FusecMbarrier) empty,
-                                  const GemmWork<Config> &work) {
+                             FUSEC_SHARED_PTR(FusecMbarrier) full,
+                             FUSEC_SHARED_PTR(FusecMbarrier) empty,
+                             const GemmWork<Config> &work) {
   using Box = typename Holes::BoxA;
   constexpr i32 kRows = Box::kAlongK ? Config::kTileM : 64;
   GemmTurn<Config::kStagesA> turn{0, 1};
@@ -138,32 +138,6 @@ struct GemmApartTurn {
   }
 };
 
-/// Gives the slots of a step back: A's to the own block, B's to all.
-template <class Config>
-FUSEC_DEVICE void gemmReleaseBoth(FUSEC_SHARED_PTR(FusecMbarrier) empty,
-                                   i32 slotA, i32 slotB) {
-  if (lane() == 0)
-    mbar_arrive(empty, slotA);
-  if constexpr (Config::kCluster > 1) {
-    if (lane() < Config::kCluster)
-      mbar_arrive_remote(empty, slotB, lane());
-  } else if (lane() == 0) {
-    mbar_arrive(empty, slotB);
-  }
-}
-
-/// Issues the products of 64 rows of a step.
-template <class Config, class Holes, class Sum, i32 R>
-FUSEC_DEVICE void gemmApartIssue(Sum (&sums)[R], u64 a, u64 b, i32 i,
-                                 bool accumulate) {
-  using Types = typename Config::Types;
-  using A = GemmDescriptor<Config, Holes::kOrderA>;
-  using B = GemmDescriptor<Config, Holes::kOrderB>;
-  wgmma<typename Types::A, typename Types::B, !A::kAlongK, !B::kAlongK>(
-      sums, wgmma_advance(a, i * A::kStep), wgmma_advance(b, i * B::kStep),
-      accumulate);
-}
-
 /// Descriptors of a step: A's upper and lower 64 rows, the half of B.
 struct GemmApartStep {
   u64 a, below, b;
@@ -216,11 +190,11 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         wgmma_fence();
         FUSEC_UNROLL
         for (i32 i = 0; i < 4; ++i)
-          gemmApartIssue<Config, Holes>(one, at.a, at.b, i, i > 0);
+          gemmIssue<Config, Holes>(one, at.a, at.b, i, i > 0);
         wgmma_commit();
         FUSEC_UNROLL
         for (i32 i = 0; i < 4; ++i)
-          gemmApartIssue<Config, Holes>(two, at.below, at.b, i, i > 0);
+          gemmIssue<Config, Holes>(two, at.below, at.b, i, i > 0);
         wgmma_commit();
         if (s == 0)
           gemmPrefetch<128, Config::kHalfN>(holes, tile, work.m, work.n);
@@ -242,9 +216,8 @@ FUSEC_DEVICE void gemmApartConsume(const Holes &holes, Ring ring,
         wgmma_fence();
         FUSEC_UNROLL
         for (i32 i = 0; i < 4; ++i) {
-          gemmApartIssue<Config, Holes>(upper, at.a, at.b, i, s > 0 || i > 0);
-          gemmApartIssue<Config, Holes>(lower, at.below, at.b, i,
-                                        s > 0 || i > 0);
+          gemmIssue<Config, Holes>(upper, at.a, at.b, i, s > 0 || i > 0);
+          gemmIssue<Config, Holes>(lower, at.below, at.b, i, s > 0 || i > 0);
         }
         wgmma_commit();
         if (s == 0)

@@ -1,5 +1,4 @@
-//===- gemm_held.cuh - B stays in shared memory -----------------*- CUDA
-//-*-===//
+//===- gemm_held.cuh - B stays in shared memory ----------------*- CUDA -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The main loop of Hopper for operands that the copy engine brings and sums so
@@ -138,7 +137,6 @@ FUSEC_DEVICE void gemmHeldConsume(const Holes &holes, Ring ring,
                                   FUSEC_SHARED_PTR(FusecMbarrier) held,
                                   const GemmHeldWork<Config> &work, i32 m,
                                   i32 n, i32 group) {
-  using Types = typename Config::Types;
   using A = GemmDescriptor<Config, Holes::kOrderA>;
   using B = GemmDescriptor<Config, Holes::kOrderB>;
   using Sum = typename Config::Sum;
@@ -171,9 +169,7 @@ FUSEC_DEVICE void gemmHeldConsume(const Holes &holes, Ring ring,
       wgmma_fence();
       FUSEC_UNROLL
       for (i32 i = 0; i < 4; ++i)
-        wgmma<typename Types::A, typename Types::B, !A::kAlongK, !B::kAlongK>(
-            acc, wgmma_advance(a, i * A::kStep), wgmma_advance(b, i * B::kStep),
-            s > 0 || i > 0);
+        gemmIssue<Config, Holes>(acc, a, b, i, s > 0 || i > 0);
       wgmma_commit();
       if (s == 0)
         gemmPrefetch<64, Config::kTileN>(holes, tile, m, n);

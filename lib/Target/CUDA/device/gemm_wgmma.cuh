@@ -669,6 +669,32 @@ FUSEC_DEVICE void gemmRelease(FUSEC_SHARED_PTR(FusecMbarrier) empty, i32 slot) {
   }
 }
 
+/// Gives the slots of a step back: A's to the own block, B's to all.
+template <class Config>
+FUSEC_DEVICE void gemmReleaseBoth(FUSEC_SHARED_PTR(FusecMbarrier) empty,
+                                  i32 slotA, i32 slotB) {
+  if (lane() == 0)
+    mbar_arrive(empty, slotA);
+  if constexpr (Config::kCluster > 1) {
+    if (lane() < Config::kCluster)
+      mbar_arrive_remote(empty, slotB, lane());
+  } else if (lane() == 0) {
+    mbar_arrive(empty, slotB);
+  }
+}
+
+/// Issues product `i` of the four of 64 rows of a step.
+template <class Config, class Holes, class Sum, i32 R>
+FUSEC_DEVICE void gemmIssue(Sum (&sums)[R], u64 a, u64 b, i32 i,
+                            bool accumulate) {
+  using Types = typename Config::Types;
+  using A = GemmDescriptor<Config, Holes::kOrderA>;
+  using B = GemmDescriptor<Config, Holes::kOrderB>;
+  wgmma<typename Types::A, typename Types::B, !A::kAlongK, !B::kAlongK>(
+      sums, wgmma_advance(a, i * A::kStep), wgmma_advance(b, i * B::kStep),
+      accumulate);
+}
+
 /// Where k is divided: what fills the ring, and what becomes of a warpgroup's
 /// sums (gemm_split.cuh).
 template <class Config, class Holes, class Ring, class MapA, class MapB>
@@ -755,9 +781,7 @@ FUSEC_DEVICE void gemmConsume(const Holes &holes, Ring ring,
       wgmma_fence();
       FUSEC_UNROLL
       for (i32 i = 0; i < 4; ++i)
-        wgmma<typename Types::A, typename Types::B, !A::kAlongK, !B::kAlongK>(
-            acc, wgmma_advance(a, i * A::kStep), wgmma_advance(b, i * B::kStep),
-            s > 0 || i > 0);
+        gemmIssue<Config, Holes>(acc, a, b, i, s > 0 || i > 0);
       wgmma_commit();
       if (s == 0)
         gemmPrefetch<64, Config::kTileN>(holes, part, work.m, work.n);

@@ -188,6 +188,11 @@ void GroupChooser::retry(ArrayRef<unsigned> nodes) {
   drain();
 }
 
+void GroupChooser::offer(unsigned producer, unsigned consumer) {
+  push({edgeSaving(producer, consumer), 0, producer, consumer, kMaxTries - 1});
+  drain();
+}
+
 const Refusal *GroupChooser::refusalOf(unsigned a, unsigned b) {
   if (lastRefusal.empty())
     for (auto [i, refusal] : llvm::enumerate(refusals))
@@ -265,10 +270,16 @@ GroupChooser::Union GroupChooser::unite(ArrayRef<unsigned> ids) {
 
 bool GroupChooser::mayCopy(const Union &all, unsigned reader,
                            unsigned producer) {
+  std::optional<double> time = timeOf(all);
+  return time && *time <= timeOf(reader) + timeOf(plan.groups.find(producer));
+}
+
+std::optional<double> GroupChooser::timeOf(const Union &all) {
   analysis::RegionVerdict verdict =
       analysis::analyzeRegion(facts, all.ops, all.outputs, limits);
-  return verdict && model.estimate(facts, *verdict).total() <=
-                        timeOf(reader) + timeOf(plan.groups.find(producer));
+  if (!verdict)
+    return std::nullopt;
+  return model.estimate(facts, *verdict).total();
 }
 
 bool GroupChooser::acceptsCopies(unsigned id) {
@@ -278,13 +289,9 @@ bool GroupChooser::acceptsCopies(unsigned id) {
 
 double GroupChooser::timeOf(unsigned id) {
   Group &group = groups[id];
-  if (!group.time) {
-    Union all = unite(id);
-    analysis::RegionVerdict verdict =
-        analysis::analyzeRegion(facts, all.ops, all.outputs, limits);
-    // A group that lost its shape cannot arise; dead ops have no outputs.
-    group.time = verdict ? model.estimate(facts, *verdict).total() : 0;
-  }
+  // A group that lost its shape cannot arise; dead ops have no outputs.
+  if (!group.time)
+    group.time = timeOf(unite(id)).value_or(0);
   return *group.time;
 }
 

@@ -31,6 +31,9 @@ public:
   /// have changed by other means.
   void retry(llvm::ArrayRef<unsigned> nodes);
 
+  /// Tries to merge the groups of an edge that has come since `run`.
+  void offer(unsigned producer, unsigned consumer);
+
   /// The last reason why the groups of two nodes were not merged; null if the
   /// pair never came up. For use when the partition is final.
   const analysis::Refusal *refusalOf(unsigned a, unsigned b);
@@ -44,6 +47,15 @@ public:
   /// Whether `all`, which are the ops of group `reader` and copies of ops of
   /// group `producer`, have a legal shape and take no longer than the two.
   bool mayCopy(const Union &all, unsigned reader, unsigned producer);
+  /// Time of the kernel of `all`, us; none if it has no legal shape.
+  std::optional<double> timeOf(const Union &all);
+  /// Time of the kernel of the group with the name `group`, us.
+  double timeOf(unsigned group);
+  /// Whether the group has a contraction, or rows that are reduced without one.
+  bool hasContraction(unsigned group) const { return groups[group].hero; }
+  bool hasRowsAlone(unsigned group) const {
+    return groups[group].row && !groups[group].hero && !groups[group].hasWindow;
+  }
   /// To be told when a group has got copies.
   void forgetTime(unsigned group) {
     groups[plan.groups.find(group)].time.reset();
@@ -109,7 +121,6 @@ private:
   void attempt(Pair pair);
   void refuse(const Pair &pair, analysis::Refusal why);
   void mergeGroups(unsigned a, unsigned b);
-  double timeOf(unsigned group);
   std::optional<analysis::Refusal> check(unsigned a, unsigned b,
                                          std::optional<double> &time);
   std::optional<analysis::Refusal> quickCheck(unsigned a, unsigned b);

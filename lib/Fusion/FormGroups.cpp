@@ -15,8 +15,15 @@ using namespace fusec::fusion;
 /// The decision about every edge of `plan`; kernel numbers are group names yet.
 static void recordEdges(PlanGraph &plan, GroupChooser &chooser,
                         FusionDecisions &decisions) {
+  // What is left of ops that only other groups compute.
+  auto isDead = [&](unsigned id) {
+    const PlanNode &node = plan.nodes[id];
+    return node.isCopy && !node.isReturned && node.users.empty();
+  };
   for (auto [id, node] : llvm::enumerate(plan.nodes)) {
     for (unsigned user : node.users) {
+      if (isDead(user))
+        continue;
       EdgeDecision edge;
       edge.producer = node.op;
       edge.consumer = plan.nodes[user].op;
@@ -94,7 +101,8 @@ FusionDecisions fusion::formGroups(FunctionOpInterface function,
   GroupChooser chooser(plan, facts, options);
   chooser.run();
   unsigned copied = plan.nodes.size() - plan.numOps;
-  recomputeCheapValues(plan, chooser, plan.numOps - copied);
+  copied += recomputeCheapValues(plan, chooser, plan.numOps - copied);
+  moveReadsBehindProducts(plan, chooser, plan.numOps - copied);
   recordEdges(plan, chooser, decisions);
   decisions.attempts = chooser.attempts;
   decisions.analyzedOps = chooser.analyzedOps;

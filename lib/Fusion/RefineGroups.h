@@ -1,7 +1,7 @@
 //===- RefineGroups.h - steps after the greedy choice -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Private to lib/Fusion. An improvement of a chosen partition that keeps it
+// Private to lib/Fusion. Improvements of a chosen partition that keep it
 // legal and acyclic.
 //===----------------------------------------------------------------------===//
 #ifndef FUSEC_LIB_FUSION_REFINEGROUPS_H
@@ -21,6 +21,18 @@ namespace fusec::fusion {
 /// At most `budget` ops are copied. Returns the number of copies.
 unsigned recomputeCheapValues(PlanGraph &plan, GroupChooser &chooser,
                               unsigned budget);
+
+/// Lets a norm read what a product would: a tensor that the product's kernel
+/// adds to its result for a single row kernel goes to that kernel, if the two
+/// are estimated to take less time so. The product stores as much as before and
+/// no longer waits for the tensor:
+///
+///     K1: p = x @ w, s = p + r, store s      K1: p = x @ w, store p
+///     K2: load s, norm(s)               ->   K2: load p, r, s = p + r, norm(s)
+///
+/// At most `budget` ops are moved. Returns how many were.
+unsigned moveReadsBehindProducts(PlanGraph &plan, GroupChooser &chooser,
+                                 unsigned budget);
 
 } // namespace fusec::fusion
 

@@ -1,0 +1,84 @@
+// RUN: fusec-opt %s --split-input-file --fusec-fusion-form-groups="verify-groups" | FileCheck %s
+// RUN: fusec-opt %s --split-input-file --fusec-fusion-form-groups="print-decisions" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
+
+// The residual of a layer whose norm follows is read by the norm's kernel.
+// WHY: not fused with graph.add (ReductionBesideContraction
+// WHY-NOT: OutsideKernels
+// CHECK-LABEL: func @post_norm
+// CHECK: graph.fusion
+// CHECK:   graph.contract
+// CHECK-NOT: graph.add
+// CHECK: graph.fusion
+// CHECK:   graph.add
+// CHECK:   graph.reduce sum
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @post_norm(%a: tensor<4096x768xf16>, %b: tensor<768x768xf16>, %r: tensor<4096x768xf16>) -> tensor<4096x768xf16> {
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<4096x768xf16>, tensor<768x768xf16> -> tensor<4096x768xf16>
+  %s = graph.add %r, %p : tensor<4096x768xf16>
+  %m = graph.reduce sum %s [1] : tensor<4096x768xf16> -> tensor<4096xf16>
+  %g = graph.broadcast %m [0] : tensor<4096xf16> -> tensor<4096x768xf16>
+  %y = graph.div %s, %g : tensor<4096x768xf16>
+  return %y : tensor<4096x768xf16>
+}
+
+// -----
+
+// The sum is stored for another reader, too: the norm would write it.
+// CHECK-LABEL: func @pre_norm
+// CHECK: graph.fusion
+// CHECK:   graph.contract
+// CHECK:   graph.add
+// CHECK: graph.fusion
+// CHECK-NOT: graph.add
+// CHECK: return
+func.func @pre_norm(%a: tensor<4096x768xf16>, %b: tensor<768x768xf16>, %r: tensor<4096x768xf16>) -> (tensor<4096x768xf16>, tensor<4096x768xf16>) {
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<4096x768xf16>, tensor<768x768xf16> -> tensor<4096x768xf16>
+  %s = graph.add %p, %r : tensor<4096x768xf16>
+  %m = graph.reduce sum %s [1] : tensor<4096x768xf16> -> tensor<4096xf16>
+  %g = graph.broadcast %m [0] : tensor<4096xf16> -> tensor<4096x768xf16>
+  %y = graph.div %s, %g : tensor<4096x768xf16>
+  return %s, %y : tensor<4096x768xf16>, tensor<4096x768xf16>
+}
+
+// -----
+
+// Less than a tile for each multiprocessor: nothing waits for anything.
+// CHECK-LABEL: func @small
+// CHECK: graph.fusion
+// CHECK:   graph.contract
+// CHECK:   graph.add
+// CHECK: graph.fusion
+// CHECK-NOT: graph.add
+// CHECK: return
+func.func @small(%a: tensor<512x768xf16>, %b: tensor<768x768xf16>, %r: tensor<512x768xf16>) -> tensor<512x768xf16> {
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<512x768xf16>, tensor<768x768xf16> -> tensor<512x768xf16>
+  %s = graph.add %p, %r : tensor<512x768xf16>
+  %m = graph.reduce sum %s [1] : tensor<512x768xf16> -> tensor<512xf16>
+  %g = graph.broadcast %m [0] : tensor<512xf16> -> tensor<512x768xf16>
+  %y = graph.div %s, %g : tensor<512x768xf16>
+  return %y : tensor<512x768xf16>
+}
+
+// -----
+
+// A row vector is no residual; a splat constant is not read.
+// CHECK-LABEL: func @vectors
+// CHECK: graph.fusion
+// CHECK:   graph.contract
+// CHECK:   graph.add
+// CHECK:   graph.mul
+// CHECK: graph.fusion
+// CHECK-NOT: graph.mul
+// CHECK: return
+func.func @vectors(%a: tensor<4096x768xf16>, %b: tensor<768x768xf16>, %r: tensor<768xf16>) -> tensor<4096x768xf16> {
+  %half = graph.constant dense<0.5> : tensor<4096x768xf16>
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<4096x768xf16>, tensor<768x768xf16> -> tensor<4096x768xf16>
+  %v = graph.broadcast %r [1] : tensor<768xf16> -> tensor<4096x768xf16>
+  %t = graph.add %p, %v : tensor<4096x768xf16>
+  %s = graph.mul %t, %half : tensor<4096x768xf16>
+  %m = graph.reduce sum %s [1] : tensor<4096x768xf16> -> tensor<4096xf16>
+  %g = graph.broadcast %m [0] : tensor<4096xf16> -> tensor<4096x768xf16>
+  %y = graph.div %s, %g : tensor<4096x768xf16>
+  return %y : tensor<4096x768xf16>
+}

@@ -15,6 +15,7 @@
 #include "Places.h"
 #include "ShareWindows.h"
 #include "ThreadCode.h"
+#include "WarpFactors.h"
 #include "fusec/Dialect/Tile/IR/Shift.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -75,12 +76,14 @@ private:
   void lowerTicket(tile::TicketOp op);
   Value spread(Value tile, int64_t count);
   void assignLoopArrays(scf::ForOp loop, ValueRange values);
+  void takeOfFirstLane(Value tile);
 
   ThreadCode code;
   int64_t cluster = 1;
   // The single sink that a lazy value feeds; null when there are several.
   DenseMap<Value, Operation *> sinks;
   DenseMap<Value, bool> arrayness;
+  DenseSet<Value> warpFactors;
 };
 
 } // namespace
@@ -168,6 +171,16 @@ Value KernelLowering::spread(Value tile, int64_t count) {
                             reg);
   });
   return array;
+}
+
+/// Replaces what is known to be the same in all lanes by what the compiler
+/// knows to be.
+void KernelLowering::takeOfFirstLane(Value tile) {
+  Location loc = tile.getLoc();
+  Value array = code.arrays.lookup(tile), zero = code.constant(loc, 0);
+  Value value = memref::LoadOp::create(code.builder, loc, array, zero);
+  value = simt::ShuffleFirstOp::create(code.builder, loc, value);
+  memref::StoreOp::create(code.builder, loc, value, array, zero);
 }
 
 void KernelLowering::lowerStore(tile::StoreOp store) {
@@ -532,8 +545,11 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       return op->emitOpError("has no thread code: expected an elementwise op "
                              "or an op of the tile dialect");
     if (needsArray(op->getResult(0)) &&
-        !code.windows.contains(op->getResult(0)))
+        !code.windows.contains(op->getResult(0))) {
       code.materialize(op->getResult(0));
+      if (warpFactors.contains(op->getResult(0)))
+        takeOfFirstLane(op->getResult(0));
+    }
     return success();
   }
   if (!op->getNumRegions() && isMemoryEffectFree(op)) {
@@ -574,6 +590,7 @@ LogicalResult KernelLowering::run(tile::KernelOp kernel,
   code.lane = simt::LaneOp::create(code.builder, kernel.getLoc(), index);
   code.warp = simt::WarpOp::create(code.builder, kernel.getLoc(), index);
   code.threads = kernel.getThreads();
+  warpFactors = findWarpFactors(kernel);
   cluster = kernel.getCluster().value_or(1);
   if (cluster > 1) {
     code.rank =

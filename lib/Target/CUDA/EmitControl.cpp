@@ -453,6 +453,9 @@ LogicalResult Emitter::emitMemory(Operation *op) {
                << ", " << use(select.getLast()) << ");\n";
         return success();
       })
+      .Case<simt::ShuffleFirstOp>([&](simt::ShuffleFirstOp shuffle) {
+        return define(op, "shfl_idx(" + use(shuffle.getValue()) + ", 0)");
+      })
       .Case<simt::ShuffleShiftOp>([&](simt::ShuffleShiftOp shuffle) {
         int64_t by = shuffle.getBy();
         return define(op, (by < 0 ? "shfl_up(" : "shfl_down(") +

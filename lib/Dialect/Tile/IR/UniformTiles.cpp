@@ -34,16 +34,20 @@ bool UniformTiles::contains(Value tile) {
 bool UniformTiles::compute(Value tile) {
   LayoutAttr layout = getLayout(tile.getType());
   Operation *op = tile.getDefiningOp();
-  if (!layout || layout.getRegisterCount() == 1)
+  if (!layout || (of == Of::Thread && layout.getRegisterCount() == 1))
     return true;
   if (!op)
     return false; // carried by a loop: an array with a register each
-  if (auto iota = dyn_cast<IotaOp>(op))
-    return llvm::none_of(layout.getReg(), [&](const Digit &digit) {
+  if (auto iota = dyn_cast<IotaOp>(op)) {
+    auto counts = [&](const Digit &digit) {
       return digit.axis == int64_t(iota.getAxis()) && digit.stride &&
              digit.size > 1;
-    });
-  if (auto quotient = dyn_cast<arith::DivUIOp>(op)) {
+    };
+    return llvm::none_of(layout.getReg(), counts) &&
+           (of == Of::Thread || llvm::none_of(layout.getLane(), counts));
+  }
+  if (auto quotient = dyn_cast<arith::DivUIOp>(op);
+      quotient && of == Of::Thread) {
     auto iota = quotient.getLhs().getDefiningOp<IotaOp>();
     llvm::APInt by;
     if (iota && matchPattern(quotient.getRhs(), m_ConstantInt(&by)) &&

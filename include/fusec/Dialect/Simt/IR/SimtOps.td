@@ -152,6 +152,13 @@ def Simt_ShuffleShiftOp : Simt_Op<"shuffle_shift", [AllTypesMatch<["value", "res
   let assemblyFormat = "$value `,` $by attr-dict `:` type($value)";
 }
 
+def Simt_ShuffleFirstOp : Simt_Op<"shuffle_first", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "the value of lane 0; all lanes take part";
+  let arguments = (ins AnyType:$value);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 def Simt_OnePlusErfOp : Simt_Op<"one_plus_erf", [Pure, SameOperandsAndResultType]> {
   let summary = "1 + erf(`operand`) within 2^-21, from `power`, exp(-operand^2)";
   let arguments = (ins F32:$operand, F32:$power);

@@ -9,16 +9,20 @@
 
 namespace fusec::tile {
 
-/// Finds tiles of which all registers of a thread hold the same element:
-/// nothing that they are made of depends on the register. Remembers what it
-/// found; not thread-safe.
+/// Finds tiles of which all registers of a thread, or of a warp, hold the same
+/// element: nothing that they are made of depends on the register (or lane).
+/// Remembers what it found; not thread-safe.
 class UniformTiles {
 public:
+  enum class Of : uint8_t { Thread, Warp };
+  explicit UniformTiles(Of of = Of::Thread) : of(of) {}
+
   /// True for values that are no tiles.
   bool contains(mlir::Value tile);
 
 private:
   bool compute(mlir::Value tile);
+  Of of;
   llvm::DenseMap<mlir::Value, bool> known;
 };
 

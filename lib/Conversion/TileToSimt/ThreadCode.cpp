@@ -119,13 +119,13 @@ Value ThreadCode::makeArray(Location loc, int64_t count, Type element) {
 }
 
 void ThreadCode::forEachRegister(Location loc, int64_t count,
-                                 function_ref<void(Value)> body) {
+                                 function_ref<void(Value)> body, int64_t step) {
   scopes.emplace_back();
-  if (count == 1) {
+  if (count <= step) {
     body(constant(loc, 0));
   } else {
     auto loop = scf::ForOp::create(builder, loc, constant(loc, 0),
-                                   constant(loc, count), constant(loc, 1));
+                                   constant(loc, count), constant(loc, step));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -194,7 +194,7 @@ void ThreadCode::materialize(Value tile) {
     repeats[tile] = repeat;
   }
   Value array = makeArray(loc, count, type.getElementType());
-  forEachRegister(loc, count, [&](Value reg) {
+  auto fill = [&](Value reg) {
     if (load) {
       Value mask, other, first = mul(loc, reg, repeat);
       if (load.getMask()) {
@@ -207,7 +207,8 @@ void ThreadCode::materialize(Value tile) {
       return;
     }
     memref::StoreOp::create(builder, loc, emit(tile, reg), array, reg);
-  });
+  };
+  forEachRegister(loc, count, fill, vector);
   arrays[tile] = array;
 }
 

@@ -64,10 +64,12 @@ public:
   /// An uninitialised register array of `count` elements.
   mlir::Value makeArray(mlir::Location loc, int64_t count, mlir::Type element);
 
-  /// A loop over `count` registers; `body` gets the register number and emits
-  /// inside. Values emitted inside are not reused outside.
+  /// A loop over every `step`th of `count` registers, which are whole steps;
+  /// `body` gets the register number and emits inside. Values emitted inside
+  /// are not reused outside.
   void forEachRegister(mlir::Location loc, int64_t count,
-                       llvm::function_ref<void(mlir::Value)> body);
+                       llvm::function_ref<void(mlir::Value)> body,
+                       int64_t step = 1);
 
   /// The element of `tile` that register `reg` holds. Elements already emitted
   /// for the same register in an enclosing scope are reused.

@@ -112,11 +112,13 @@ Operation *KernelLowering::sinkOf(Value value) {
 
 /// Whether `value` is a sum of products of one factor with each of several
 /// registers. These products follow each other: a multiply-add reads three
-/// registers, and of neighbours that share a factor the second reads two.
+/// registers, and of neighbours that share a factor the second reads two. One
+/// in a uniform register is none of them.
 bool KernelLowering::sharesFactor(Value value) {
   auto product = value.getDefiningOp<math::FmaOp>();
   constexpr int64_t kSeveral = 4;
-  return product &&
+  return product && !warpFactors.contains(product.getA()) &&
+         !warpFactors.contains(product.getB()) &&
          tile::getLayout(value.getType()).getRegisterCount() >= kSeveral &&
          code.isUniform(product.getB()) != code.isUniform(product.getA());
 }
@@ -193,7 +195,7 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
   if (cast<MemRefType>(array.getType()).getDimSize(0) != count)
     array = spread(store.getValue(), count);
   Value copy = firstCopy(code, loc, layout);
-  code.forEachRegister(loc, count, [&](Value reg) {
+  auto put = [&](Value reg) {
     Value mask;
     if (store.getMask())
       mask = code.element(store.getMask(), reg);
@@ -202,7 +204,8 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
                           code.scalars.lookup(store.getBuffer()),
                           code.element(store.getOffsets(), reg), array, reg,
                           mask, store.getVector());
-  });
+  };
+  code.forEachRegister(loc, count, put, store.getVector());
 }
 
 /// Whether the hardware copies `bytes` at once in the background.

@@ -68,6 +68,7 @@ llvm::ArrayRef<OptionalPass> driver::optionalPasses() {
        true},
       {"fusec-graph-float8-products", "products of dequantised 8-bit floats",
        true},
+      {"fusec-graph-hoist-slices", "only what is read of values", true},
       {"fusec-graph-narrow-products", "zero points out of products", true},
       {"fusec-tile-hoist-loads", "loads that a loop repeats"},
       {"fusec-tile-vectorize", "wide loads and stores"},
@@ -96,6 +97,7 @@ llvm::Error driver::simplifyGraph(ModuleOp module,
     addOptional(passes, graph::createFloat8ProductsPass(), options);
   addOptional(passes, createCanonicalizerPass(), options);
   addOptional(passes, createCSEPass(), options);
+  addOptional(passes, graph::createHoistSlicesPass(), options);
   graph::NarrowProductsPassOptions narrow;
   narrow.turnSingles = options.target.computeCapability == 90;
   addOptional(passes, graph::createNarrowProductsPass(narrow), options);

@@ -77,6 +77,32 @@ def Float8ProductsPass : Pass<"fusec-graph-float8-products"> {
   ];
 }
 
+def HoistSlicesPass : Pass<"fusec-graph-hoist-slices"> {
+  let summary = "makes of values only what is read";
+  let description = [{
+    Where the readers of a value need at most half of it, together, the op that
+    makes it is made for that box alone, and so is what it reads: element-wise
+    ops, broadcasts, transposes, reductions, contractions, and reshapes of other
+    axes. Where a value is needed as a whole by another reader, the op reads a
+    slice of it. A gather of one index that is constant becomes a slice. Of a
+    classifier that looks at one row of its last layer, that layer has one row.
+
+    Requires: composites decomposed; functions with open sizes stay as they
+    are. Guarantees: every element that is made is the same sum of the same
+    terms; no op is made twice.
+    ```mlir
+    %y = graph.contract %x, %w batch [] x [] contract [1] x [0]
+        : tensor<512x64xf32>, tensor<64x64xf32> -> tensor<512x64xf32>
+    %r = graph.slice %y offsets [7, 0] strides [1, 1] : tensor<512x64xf32> -> tensor<1x64xf32>
+    // becomes
+    %s = graph.slice %x offsets [7, 0] strides [1, 1] : tensor<512x64xf32> -> tensor<1x64xf32>
+    %r = graph.contract %s, %w batch [] x [] contract [1] x [0]
+        : tensor<1x64xf32>, tensor<64x64xf32> -> tensor<1x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::fusec::graph::GraphDialect"];
+}
+
 def NarrowProductsPass : Pass<"fusec-graph-narrow-products"> {
   let summary = "takes zero points out of integer products";
   let description = [{

@@ -7,7 +7,7 @@
 // CHECK-NEXT: const i32 [[START:v[0-9]+]] = outer * 96;
 // CHECK-NEXT: return {[[INSIDE]], [[START]], outer};
 // CHECK: void valuesA(
-// CHECK-NOT: 96;
+// CHECK-NOT: * 96
 // CHECK: row.r1 + k
 // CHECK-NOT: * 96
 // CHECK: kAccessB

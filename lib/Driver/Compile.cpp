@@ -71,6 +71,7 @@ llvm::ArrayRef<OptionalPass> driver::optionalPasses() {
       {"fusec-graph-hoist-slices", "only what is read of values", true},
       {"fusec-graph-narrow-products", "zero points out of products", true},
       {"fusec-tile-hoist-loads", "loads that a loop repeats"},
+      {"fusec-tile-load-early", "loads ahead of reductions"},
       {"fusec-tile-vectorize", "wide loads and stores"},
       {"fusec-simt-reassociate-index", "cheaper addresses"},
       {"loop-invariant-code-motion", "what a loop repeats"},
@@ -152,6 +153,8 @@ static LogicalResult cleanUpTiles(ModuleOp kernels,
               options);
   addOptional(passes, createCSEPass(), options);
   addOptional(passes.nest<tile::KernelOp>(), tile::createVectorizePass(),
+              options);
+  addOptional(passes.nest<tile::KernelOp>(), tile::createLoadEarlyPass(),
               options);
   return passes.run(kernels);
 }

@@ -37,4 +37,20 @@ def HoistLoadsPass : Pass<"fusec-tile-hoist-loads", "::fusec::tile::KernelOp"> {
   }];
 }
 
+def LoadEarlyPass : Pass<"fusec-tile-load-early", "::fusec::tile::KernelOp"> {
+  let summary = "begin loads ahead of reductions that they do not wait for";
+  let description = [{
+    Loads of read-only buffers that follow a reduction in its block and need no
+    result of one move to behind the last load before it, with the arithmetic
+    of their addresses. What a thread then holds across the reductions of the
+    block is at most 48 registers.
+
+    Requires: nothing; finds more after canonicalisation and CSE. Guarantees:
+    the same values are loaded, each as often as before.
+
+    Before: `%x = tile.load %a[%i] ...  %s = tile.reduce %x ...  %g = tile.load %gamma[%j] ...`
+    after:  `%x = tile.load %a[%i] ...  %g = tile.load %gamma[%j] ...  %s = tile.reduce %x ...`
+  }];
+}
+
 #endif // FUSEC_DIALECT_TILE_TRANSFORMS_PASSES_TD

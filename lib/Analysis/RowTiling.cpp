@@ -29,6 +29,8 @@ static constexpr int64_t kMaxThreads = 1024;
 static constexpr int64_t kShiftedThreads = 512;
 // Elements of a thread that are neighbours.
 static constexpr int64_t kMaxVector = 8;
+// Half of the widest vector: that of all lanes is two lines.
+static constexpr int64_t kHalfVectorBytes = 8;
 // Lanes that read a whole line or half of one of a row together.
 static constexpr int64_t kLeastLanes = 4;
 // Rows of fewer vectors are mostly ends.
@@ -107,6 +109,7 @@ private:
   // `streams`: columns are walked in chunks of a vector a thread.
   RowTiling alongRow(int64_t vector, bool streams, bool isTight = false);
   int64_t tightLanes(int64_t groups, int64_t vector) const;
+  bool fitsHalfVectors(const RowTiling &tiling) const;
   RowTiling acrossRows(int64_t vector, bool streams);
   RowTiling acrossWholeRows(int64_t vector);
   void addUnroll(RowTiling &tiling);
@@ -223,12 +226,27 @@ int64_t Chooser::tightLanes(int64_t groups, int64_t vector) const {
   return best;
 }
 
+/// Whether vectors of half the size fill all lanes of a warp where whole ones
+/// leave some without, or a thread with more than it should hold: 32 lanes of
+/// three by four of 384 elements, not 16 of three by eight.
+bool Chooser::fitsHalfVectors(const RowTiling &tiling) const {
+  int64_t half = tiling.vector / 2;
+  bool isUneven = columns % (tiling.lanes * tiling.vector) ||
+                  columns > tiling.lanes * kWantedElements;
+  return isUneven && half * access.elementBytes == kHalfVectorBytes &&
+         columns % (32 * half) == 0 && columns <= 32 * kWantedElements;
+}
+
 RowTiling Chooser::alongRow(int64_t vector, bool streams, bool isTight) {
   RowTiling result;
   result.vector = vector;
   int64_t groups = llvm::divideCeil(columns, vector);
   result.lanes = isTight ? tightLanes(groups, vector)
                          : std::min<int64_t>(32, llvm::PowerOf2Ceil(groups));
+  if (isTight && fitsHalfVectors(result)) {
+    result.vector = vector /= 2;
+    result.lanes = 32;
+  }
   int64_t rowsPerWarp = 32 / result.lanes;
   // One accumulator per element: a row that streams keeps a vector of them.
   int64_t most = streams ? vector : kMaxElements;

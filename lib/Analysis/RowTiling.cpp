@@ -27,6 +27,8 @@ static constexpr int64_t kMaxThreads = 1024;
 // Of a block that has the ends of rows apart, while rows fit their registers:
 // 1024 threads have two registers more than two blocks leave them.
 static constexpr int64_t kShiftedThreads = 512;
+// Of a part of a launch, where it is no row.
+static constexpr int64_t kPartThreads = 256;
 // Elements of a thread that are neighbours.
 static constexpr int64_t kMaxVector = 8;
 // Half of the widest vector: that of all lanes is two lines.
@@ -576,6 +578,22 @@ bool analysis::blocksMeet(FactTable &facts, const RegionForm &form,
     return false;
   RowTiling tiling = tileRows(form, accessFacts(facts, form), target);
   return tiling.meeting && tiling.splits > 1;
+}
+
+bool analysis::rowsMayShare(FactTable &facts, const RegionForm &form,
+                            const TargetInfo &target) {
+  if (form.kind != KernelKind::Row || !form.columns.empty() ||
+      !form.behind.empty() || form.outputs.size() != 1 ||
+      llvm::any_of(form.spine(), ShapedType::isDynamic))
+    return false;
+  AccessFacts access = accessFacts(facts, form);
+  RowTiling alone = tileRows(form, access, target);
+  TilingOptions shared;
+  shared.threads = alone.threads();
+  return alone.isHeld(product(form.reduced)) && !alone.isRun && !alone.turn &&
+         !alone.meeting && alone.splits == 1 &&
+         alone.threads() >= kPartThreads &&
+         nameOf(tileRows(form, access, target, shared)) == nameOf(alone);
 }
 
 std::string analysis::describeRows(const RegionForm &form, FactTable &facts,

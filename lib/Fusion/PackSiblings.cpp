@@ -1,5 +1,9 @@
 //===- PackSiblings.cpp - independent kernels in one launch ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//  1. Small kernels of one level are packed.
+//  2. One that is left over is the guest of a kernel that fills the machine, if
+//     there is one at a level where it can run.
 //===----------------------------------------------------------------------===//
 #include "PackSiblings.h"
 #include "LaunchParts.h"
@@ -24,6 +28,10 @@ static constexpr double kStreamLaunches = 32;
 /// Addresses from a table are registers: streams of more buffers would run
 /// with fewer threads.
 static constexpr unsigned kStreamBuffers = 12;
+/// Of its host's time, what the guests of a kernel may take together.
+static constexpr double kGuestShare = 0.1;
+/// Hosts that are tried for a guest.
+static constexpr size_t kMostHosts = 8;
 
 namespace {
 
@@ -35,6 +43,9 @@ struct Candidate {
   double heldBytes;
   /// Equal for kernels whose text is likely to be equal.
   llvm::hash_code body;
+  KernelKind kind;
+  /// Without its launch.
+  double microseconds;
 };
 
 /// A launch that is still open for parts.
@@ -57,8 +68,12 @@ private:
   void collectEdges();
   void assignLevels();
   std::optional<Refusal> whyAlone(unsigned index);
-  Candidate describe(unsigned index, const analysis::RegionForm &form);
+  Candidate describe(unsigned index, const analysis::RegionForm &form,
+                     double microseconds);
   std::optional<Refusal> add(Pack &pack, const Candidate &candidate);
+  std::pair<unsigned, unsigned> levelsOf(unsigned position);
+  void placeGuests();
+  void merge(ArrayRef<unsigned> members);
   void reorder();
 
   Block &block;
@@ -71,7 +86,10 @@ private:
   llvm::DenseMap<Operation *, unsigned> positions;
   SmallVector<SmallVector<unsigned, 4>> producers, users;
   SmallVector<unsigned> levels;
-  std::vector<Candidate> candidates;
+  std::vector<Candidate> candidates, hosts;
+  /// By number in `outlined`.
+  SmallVector<bool> isPart;
+  std::vector<PlannedKernel> result;
 };
 
 } // namespace
@@ -176,13 +194,17 @@ std::optional<Refusal> Packer::whyAlone(unsigned index) {
       form->kind == KernelKind::Pointwise && buffers <= kStreamBuffers;
   double limit =
       options.target.launchMicroseconds * (isStream ? kStreamLaunches : 1);
-  if (alone > limit)
+  if (alone > limit) {
+    if (analysis::rowsMayShare(facts, *form, options.target))
+      hosts.push_back(describe(index, *form, alone));
     return Refusal{RefusalReason::FillsTheMachine, nullptr, {}, {}, alone};
-  candidates.push_back(describe(index, *form));
+  }
+  candidates.push_back(describe(index, *form, alone));
   return std::nullopt;
 }
 
-Candidate Packer::describe(unsigned index, const analysis::RegionForm &form) {
+Candidate Packer::describe(unsigned index, const analysis::RegionForm &form,
+                           double microseconds) {
   graph::FusionOp fusion = outlined[index].fusion;
   unsigned position = positions.lookup(fusion);
   double held = 0;
@@ -201,7 +223,9 @@ Candidate Packer::describe(unsigned index, const analysis::RegionForm &form) {
           tableBytesOf(fusion),
           unsigned(form.ops.size()),
           held,
-          bodyOf(form)};
+          bodyOf(form),
+          form.kind,
+          microseconds};
 }
 
 /// Adds a part, or says why the launch is full.
@@ -236,6 +260,72 @@ std::optional<Refusal> Packer::add(Pack &pack, const Candidate &candidate) {
   return std::nullopt;
 }
 
+/// The first and the last level at which the op at `position` can run.
+std::pair<unsigned, unsigned> Packer::levelsOf(unsigned position) {
+  unsigned first = 0, last = ops.size();
+  for (unsigned producer : producers[position])
+    if (!ops[producer]->hasTrait<OpTrait::ConstantLike>())
+      first = std::max(first, levels[producer] + 1);
+  // Nothing reads a kernel of level 0 from below.
+  for (unsigned user : users[position])
+    last = std::min(last, levels[user] - 1);
+  return {first, last};
+}
+
+/// Gives small streams that share no launch to kernels that fill the machine: a
+/// few more blocks, which take their time beside those of the host.
+void Packer::placeGuests() {
+  llvm::sort(hosts, [](const Candidate &a, const Candidate &b) {
+    return std::pair(a.level, a.position) < std::pair(b.level, b.position);
+  });
+  SmallVector<Pack> packs(hosts.size());
+  SmallVector<double> room;
+  for (auto [host, pack] : llvm::zip(hosts, packs)) {
+    host.heldBytes = 0; // whether it has guests or not
+    (void)add(pack, host);
+    room.push_back(kGuestShare * host.microseconds);
+  }
+  for (const Candidate &guest : candidates) {
+    if (isPart[guest.outlined] || guest.kind != KernelKind::Pointwise)
+      continue;
+    auto [first, last] = levelsOf(guest.position);
+    size_t at = llvm::partition_point(hosts,
+                                      [&, first = first](auto &host) {
+                                        return host.level < first;
+                                      }) -
+                hosts.begin();
+    size_t end = std::min(at + kMostHosts, hosts.size());
+    for (; at < end && hosts[at].level <= last; ++at) {
+      if (guest.microseconds > room[at] || add(packs[at], guest))
+        continue;
+      room[at] -= guest.microseconds;
+      levels[guest.position] = hosts[at].level;
+      break;
+    }
+  }
+  for (const Pack &pack : packs)
+    if (pack.members.size() > 1)
+      merge(pack.members);
+}
+
+/// Makes `members` parts of one launch, where the last of them stood: there all
+/// inputs are at hand.
+void Packer::merge(ArrayRef<unsigned> members) {
+  unsigned last = 0;
+  PlannedKernel kernel;
+  SmallVector<graph::FusionOp> parts;
+  for (unsigned member : members) {
+    parts.push_back(outlined[member].fusion);
+    last = std::max(last, positions.lookup(outlined[member].fusion));
+    kernel.groups.push_back(outlined[member].group);
+    isPart[member] = true;
+  }
+  OpBuilder builder = OpBuilder::atBlockTerminator(&block);
+  kernel.fusion = mergeParts(builder, parts);
+  positions[kernel.fusion] = last;
+  result.push_back(std::move(kernel));
+}
+
 /// Producers first, otherwise in the order of `positions`.
 void Packer::reorder() {
   ops.clear();
@@ -268,34 +358,19 @@ void Packer::reorder() {
 std::vector<PlannedKernel> Packer::run() {
   collectEdges();
   assignLevels();
+  isPart.assign(outlined.size(), false);
   std::vector<std::optional<Refusal>> alone(outlined.size());
   for (unsigned i = 0; i < outlined.size(); ++i)
     alone[i] = whyAlone(i);
   llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
     return std::pair(a.level, a.position) < std::pair(b.level, b.position);
   });
-  std::vector<PlannedKernel> result;
-  SmallVector<bool> isPart(outlined.size());
   auto close = [&](Pack &pack, std::optional<Refusal> why) {
     if (pack.members.size() == 1)
       alone[pack.members.front()] =
           why ? std::move(why) : Refusal{RefusalReason::NothingBeside};
-    if (pack.members.size() > 1) {
-      // Where the last part stood all inputs are at hand.
-      unsigned last = 0;
-      PlannedKernel kernel;
-      SmallVector<graph::FusionOp> parts;
-      for (unsigned member : pack.members) {
-        parts.push_back(outlined[member].fusion);
-        last = std::max(last, positions.lookup(outlined[member].fusion));
-        kernel.groups.push_back(outlined[member].group);
-        isPart[member] = true;
-      }
-      OpBuilder builder = OpBuilder::atBlockTerminator(&block);
-      kernel.fusion = mergeParts(builder, parts);
-      positions[kernel.fusion] = last;
-      result.push_back(std::move(kernel));
-    }
+    if (pack.members.size() > 1)
+      merge(pack.members);
     pack = Pack();
   };
   Pack pack;
@@ -310,6 +385,7 @@ std::vector<PlannedKernel> Packer::run() {
     }
   }
   close(pack, std::nullopt);
+  placeGuests();
   if (!result.empty())
     reorder();
   for (auto [i, group] : llvm::enumerate(outlined))
@@ -318,7 +394,7 @@ std::vector<PlannedKernel> Packer::run() {
   llvm::sort(result, [](const PlannedKernel &a, const PlannedKernel &b) {
     return a.fusion->isBeforeInBlock(b.fusion);
   });
-  return result;
+  return std::move(result);
 }
 
 std::vector<PlannedKernel>

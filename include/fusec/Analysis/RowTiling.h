@@ -272,6 +272,11 @@ bool canSplit(const RegionForm &form, bool rescale = true);
 bool blocksMeet(FactTable &facts, const RegionForm &form,
                 const TargetInfo &target);
 
+/// Whether a Row region of one output is cut in the same way by itself and as a
+/// part of a launch of its own number of threads: whole rows in registers.
+bool rowsMayShare(FactTable &facts, const RegionForm &form,
+                  const TargetInfo &target);
+
 /// Passes over the columns of a row that is walked in chunks.
 unsigned countPasses(const RegionForm &form, bool onePass);
 

@@ -195,9 +195,10 @@ std::string JointEmitter::functions() {
 /// Calls the function of the body with number `index`, whose entries start at
 /// `first`. Where values are kept: after what does not depend on other blocks.
 std::string JointEmitter::call(const Body &body, unsigned index, size_t first) {
+  // Of one entry the place is known: what it holds needs no registers.
+  std::string at = body.programs.size() == 1 ? "0" : "part - " + count(first);
   std::string entry =
-      llvm::formatv("{{\n    const $_{0} &t = table.t{0}[part - {1}];\n", index,
-                    count(first));
+      llvm::formatv("{{\n    const $_{0} &t = table.t{0}[{1}];\n", index, at);
   std::string function = llvm::formatv("$_f{0}({1});\n", index, body.arguments);
   if (!chain.keepsValues())
     return entry + "    " + function + "  }";

@@ -127,6 +127,18 @@ TEST(Joint, PartsReadAnEarlierLaunch) {
   })", {{0, 0}, true, 1, 2});
 }
 
+// A few blocks more beside rows that fill the machine, of which the last block
+// has one.
+TEST(Joint, GuestOfRowsThatFillTheMachine) {
+  checkGraph(R"(func.func @f(%x: tensor<4097x384xf32>, %k: tensor<300xi32>) -> (tensor<4097x384xf32>, tensor<300xi32>) {
+    %m = graph.reduce max %x [1] : tensor<4097x384xf32> -> tensor<4097xf32>
+    %w = graph.broadcast %m [0] : tensor<4097xf32> -> tensor<4097x384xf32>
+    %r = graph.sub %x, %w : tensor<4097x384xf32>
+    %e = graph.neg %k : tensor<300xi32>
+    return %r, %e : tensor<4097x384xf32>, tensor<300xi32>
+  })", {{4 * kEps, 0}, true, 1, 1});
+}
+
 // A shared scalar is no reason for one text over all tensors.
 TEST(Joint, ManyReadersOfAScalar) {
   std::string args = "%rate: tensor<f32>", body, returns, types;

@@ -32,10 +32,7 @@ struct GemmKeptResults {
   T v[2];
   template <i32 V, class I>
   FUSEC_METHOD void put(T *, I, const T (&from)[2], i32 r, bool) {
-    FUSEC_UNROLL
-    for (i32 k = 0; k < V; ++k)
-      if (r % V == 0)
-        v[r + k] = from[r + k];
+    v[r] = from[r];
   }
 };
 

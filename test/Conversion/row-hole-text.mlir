@@ -5,10 +5,10 @@
 // CHECK: RowA prepareA(i32 b, i32 outer) const {
 // CHECK-NEXT: const bool [[INSIDE:v[0-9]+]] = outer < n
 // CHECK-NEXT: const i32 [[START:v[0-9]+]] = outer * 96;
-// CHECK-NEXT: return {[[INSIDE]], [[START]], outer};
+// CHECK-NEXT: return {[[START]], [[INSIDE]], outer};
 // CHECK: void valuesA(
-// CHECK-NOT: * 96
-// CHECK: row.r1 + k
+// CHECK-NOT: 96;
+// CHECK: row.r0 + k
 // CHECK-NOT: * 96
 // CHECK: kAccessB
 func.func @f(%x: tensor<64x96xf32>, %s: tensor<64xf32>, %w: tensor<96x32xf32>) -> tensor<64x32xf32> {

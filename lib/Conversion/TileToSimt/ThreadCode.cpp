@@ -179,6 +179,11 @@ SmallVector<Value> ThreadCode::inlineRegion(Region &region, ValueRange args) {
   return results;
 }
 
+int64_t ThreadCode::stepOf(Operation *access, int64_t vector) {
+  // Holes are taken apart by what their loops say of each register.
+  return access->getParentOfType<tile::ContractOp>() ? 1 : vector;
+}
+
 void ThreadCode::materialize(Value tile) {
   if (arrays.contains(tile))
     return;
@@ -208,7 +213,7 @@ void ThreadCode::materialize(Value tile) {
     }
     memref::StoreOp::create(builder, loc, emit(tile, reg), array, reg);
   };
-  forEachRegister(loc, count, fill, vector);
+  forEachRegister(loc, count, fill, load ? stepOf(load, vector) : 1);
   arrays[tile] = array;
 }
 

@@ -71,6 +71,10 @@ public:
                        llvm::function_ref<void(mlir::Value)> body,
                        int64_t step = 1);
 
+  /// Registers from one access of `vector` elements to the next, in loops over
+  /// registers.
+  static int64_t stepOf(mlir::Operation *access, int64_t vector);
+
   /// The element of `tile` that register `reg` holds. Elements already emitted
   /// for the same register in an enclosing scope are reused.
   mlir::Value element(mlir::Value tile, mlir::Value reg);

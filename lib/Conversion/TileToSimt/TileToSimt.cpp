@@ -59,7 +59,6 @@ public:
 
 private:
   bool needsArray(Value value);
-  bool sharesFactor(Value value);
   Operation *sinkOf(Value value);
   LogicalResult lowerBlock(Block &block);
   LogicalResult lowerNested(Block &block);
@@ -110,19 +109,6 @@ Operation *KernelLowering::sinkOf(Value value) {
   return sinks[value] = several ? nullptr : single;
 }
 
-/// Whether `value` is a sum of products of one factor with each of several
-/// registers. These products follow each other: a multiply-add reads three
-/// registers, and of neighbours that share a factor the second reads two. One
-/// in a uniform register is none of them.
-bool KernelLowering::sharesFactor(Value value) {
-  auto product = value.getDefiningOp<math::FmaOp>();
-  constexpr int64_t kSeveral = 4;
-  return product && !warpFactors.contains(product.getA()) &&
-         !warpFactors.contains(product.getB()) &&
-         tile::getLayout(value.getType()).getRegisterCount() >= kSeveral &&
-         code.isUniform(product.getB()) != code.isUniform(product.getA());
-}
-
 bool KernelLowering::needsArray(Value value) {
   auto it = arrayness.find(value);
   if (it != arrayness.end())
@@ -131,7 +117,7 @@ bool KernelLowering::needsArray(Value value) {
   bool isIndex =
       cast<RankedTensorType>(value.getType()).getElementType().isIntOrIndex();
   bool result = isa_and_nonnull<tile::LoadOp>(value.getDefiningOp()) ||
-                sharesFactor(value) || (!isCheap(value) && !sinkOf(value)) ||
+                (!isCheap(value) && !sinkOf(value)) ||
                 (!isIndex && code.isUniform(value) &&
                  !isa<arith::ConstantOp, tile::SplatOp, tensor::SplatOp,
                       tile::BroadcastOp>(value.getDefiningOp()));
@@ -205,7 +191,8 @@ void KernelLowering::lowerStore(tile::StoreOp store) {
                           code.element(store.getOffsets(), reg), array, reg,
                           mask, store.getVector());
   };
-  code.forEachRegister(loc, count, put, store.getVector());
+  code.forEachRegister(loc, count, put,
+                       ThreadCode::stepOf(store, store.getVector()));
 }
 
 /// Whether the hardware copies `bytes` at once in the background.

@@ -23,6 +23,10 @@ static constexpr uint64_t kMaxStreamedOps = 4096;
 // Long bodies fill the instruction cache; they are never repeated.
 static constexpr uint64_t kMaxRepeatedOps = 512;
 
+// An element of a vector that is read or written: its address, and the words
+// that it is packed in.
+static constexpr uint64_t kElementOps = 8;
+
 static std::optional<int64_t> constantTrip(scf::ForOp loop) {
   llvm::APInt lower, upper, step;
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
@@ -33,11 +37,21 @@ static std::optional<int64_t> constantTrip(scf::ForOp loop) {
   return span <= 0 ? 0 : llvm::divideCeil(span, step.getSExtValue());
 }
 
+/// Ops that an access to memory takes beside its own, by elements.
+static uint64_t accessOps(Operation &op) {
+  int64_t vector = 1;
+  if (auto load = dyn_cast<simt::LoadOp>(op))
+    vector = int64_t(load.getVector());
+  else if (auto store = dyn_cast<simt::StoreOp>(op))
+    vector = int64_t(store.getVector());
+  return uint64_t(vector - 1) * kElementOps;
+}
+
 /// Ops that the block becomes when all loops in it are unrolled.
 static uint64_t unrolledOps(Block &block) {
   uint64_t count = 0;
   for (Operation &op : block) {
-    uint64_t inner = 1;
+    uint64_t inner = 1 + accessOps(op);
     for (Region &region : op.getRegions())
       for (Block &nested : region)
         inner += unrolledOps(nested);
@@ -95,7 +109,10 @@ static Unroll chooseUnroll(scf::ForOp loop) {
   uint64_t all = llvm::SaturatingMultiply<uint64_t>(trip.value_or(1), ops);
   if (trip && all <= (isStreaming ? kMaxStreamedOps : kMaxUnrolledOps))
     return Unroll::Full;
-  return trip && isStreaming ? Unroll::None : Unroll::Compiler;
+  // An inner loop reads as many elements at once as its kernel has registers
+  // for.
+  bool isInner = loop->getParentOfType<scf::ForOp>() != nullptr;
+  return isStreaming && (trip || isInner) ? Unroll::None : Unroll::Compiler;
 }
 
 /// Declares a variable per carried value, set to `inits`.

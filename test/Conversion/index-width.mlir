@@ -5,12 +5,9 @@
 // SMALL: FUSEC_KERNEL({{.*}}, i32 n0)
 // SMALL-NOT: i64
 // SMALL: [[BASE:v[0-9]+]] = v{{[0-9]+}} + v{{[0-9]+}};
-// SMALL: [[START:v[0-9]+]] = [[BASE]] + v{{[0-9]+}};
+// SMALL: [[AT:v[0-9]+]] = [[BASE]] + v{{[0-9]+}};
+// SMALL: const bool [[MASK:v[0-9]+]] = [[AT]] < v
 // SMALL-NEXT: grid_wait();
-// SMALL-NEXT: FUSEC_UNROLL
-// SMALL-NEXT: for (i32 [[R:r[0-9]+]] = 0
-// SMALL-NEXT: const i32 [[AT:v[0-9]+]] = [[START]] + [[R]];
-// SMALL-NEXT: const bool [[MASK:v[0-9]+]] = [[AT]] < v
 // SMALL-NEXT: ldm<4>({{.*}}, [[AT]], [[MASK]],
 // SMALL-NOT: i64
 // RUN: fusec compile %t/large.mlir --emit=cuda | FileCheck %s --check-prefix=LARGE

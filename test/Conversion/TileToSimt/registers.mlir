@@ -1,16 +1,17 @@
 // RUN: fusec-opt %s --test-tile-to-simt --canonicalize --cse | FileCheck %s
 
-// A thread's share of a tile: a load fills an array of four registers, the
-// element-wise ops run in one loop over them, with no array between. The index
-// tile is never stored: each loop computes what it needs from lane and warp.
+// A thread's share of a tile: a load of four elements fills an array of four
+// registers, the element-wise ops run in one loop over them, with no array
+// between. The index tile is never stored: what is needed of it is computed from
+// lane and warp.
 // CHECK: simt.kernel @pointwise
 // CHECK-DAG: %[[LANE:.*]] = simt.lane
 // CHECK-DAG: %[[WARP:.*]] = simt.warp
 // CHECK: %[[X:.*]] = memref.alloca() : memref<4xf16>
-// CHECK: scf.for %[[R:.*]] = %c0 to %c4
-// CHECK:   arith.muli %[[LANE]], %c4
-// CHECK:   arith.muli %[[WARP]], %c128
-// CHECK:   simt.load 4 %{{.*}}, %[[X]][%[[R]]] mask
+// CHECK-NOT: scf.for
+// CHECK: arith.muli %[[LANE]], %c4
+// CHECK: arith.muli %[[WARP]], %c128
+// CHECK: simt.load 4 %{{.*}}, %[[X]][%c0] mask
 // CHECK: %[[Y:.*]] = memref.alloca() : memref<4xf32>
 // CHECK: scf.for %[[R:.*]] = %c0 to %c4
 // CHECK:   %[[V:.*]] = memref.load %[[X]][%[[R]]]
@@ -18,7 +19,8 @@
 // CHECK:   %[[S:.*]] = arith.mulf %[[W]], %[[W]]
 // CHECK:   memref.store %[[S]], %[[Y]][%[[R]]]
 // CHECK-NOT: memref.alloca
-// CHECK: simt.store 4 %[[Y]]
+// CHECK-NOT: scf.for
+// CHECK: simt.store 4 %[[Y]][%c0]
 #l = #tile.layout<reg = [4:1:0], lane = [32:4:0], warp = [2:128:0]>
 tile.kernel @pointwise(%a: memref<?xf16>, %b: memref<?xf32>, %n: index) attributes {threads = 64 : i64, readOnly = 1 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64: 256>} {
   %i = tile.iota 0 : tensor<256xindex, #l>

@@ -10,6 +10,7 @@
 #include "BuildProgram.h"
 #include "InPlace.h"
 #include "IsolateOps.h"
+#include "NarrowConstants.h"
 #include "PlanChoice.h"
 #include "ProgramBuilder.h"
 #include "RegionLowering.h"
@@ -139,6 +140,8 @@ driver::planGraph(ModuleOp module, const CompileOptions &options) {
   if (way.dividesSums)
     fusion::splitSums(*entry, groups.target);
   fusion::FusionDecisions decisions = fusion::formGroups(*entry, groups);
+  if (options.horizontal)
+    narrowConstants(*entry);
   decisions.siblings = std::move(siblings);
   return decisions;
 }

@@ -2,9 +2,11 @@
 """Times on a GPU, with PyTorch's events and graphs.
 
 Runs go round several buffer sets whose sum is larger than the L2 cache; nothing
-is flushed in between. Everything that can be is captured: one replay holds
-enough runs that it lasts milliseconds. Contenders take turns replay by replay,
-so that clocks and heat are the same for all.
+is flushed in between. A contender that makes its results anew has them held for
+each set until it is that set's turn again: given back at once, all runs would
+write one block of memory, which stays in L2. Everything that can be is captured:
+one replay holds enough runs that it lasts milliseconds. Contenders take turns
+replay by replay, so that clocks and heat are the same for all.
 """
 
 import contextlib
@@ -52,6 +54,7 @@ class Runner:
         self.torch, self.contender, self.sets = torch, contender, sets
         self.times = []
         self.graph = None
+        self.held = [None] * sets  # what runs gave, by set
 
     def prepare(self):
         torch = self.torch
@@ -79,12 +82,18 @@ class Runner:
                 self._capture()
                 self.replay()
 
+    def _step(self, i):
+        """One run, which writes where its set's last one did."""
+        self.held[i] = None
+        self.held[i] = self.contender.step(i)
+        return self.held[i]
+
     def _capture(self):
-        self.graph = None
+        self.graph, self.held = None, [None] * self.sets
         self.graph = self.torch.cuda.CUDAGraph()
         with self.torch.cuda.graph(self.graph):
             for i in range(self.count):
-                self.contender.step(i % self.sets)
+                self._step(i % self.sets)
 
     def _wait(self, outputs):
         if hasattr(self.contender, "wait"):
@@ -96,7 +105,7 @@ class Runner:
         if not self.graph:
             start = time.perf_counter()
             for i in range(self.count):
-                outputs = self.contender.step(i % self.sets)
+                outputs = self._step(i % self.sets)
             self._wait(outputs)
             return 1e6 * (time.perf_counter() - start) / self.count
         begin = self.torch.cuda.Event(enable_timing=True)

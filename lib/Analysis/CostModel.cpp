@@ -486,7 +486,9 @@ static void priceReadsBehind(CostEstimate &cost, FactTable &facts,
   llvm::SmallPtrSet<Value, 4> reads;
   for (Operation *op : form.ops) {
     auto placed = form.placements.find(op);
-    if (placed == form.placements.end() ||
+    const OpFacts *fact = facts.get(op);
+    if (!fact || fact->opClass == OpClass::Hero ||
+        placed == form.placements.end() ||
         llvm::any_of(placed->second.reads,
                      [&](AffineMap map) { return isInPrologue(form, map); }))
       continue;

@@ -420,7 +420,7 @@ def families():
         "row-statistics": ("row, FUSEC_KERNEL_CLUSTER", statistics(20011, 64)),
         "row-turned": ("row, FUSEC_SHARED(f8e4m3", turned(300, 7, 32)),
         "row-run": ("row, cp_async16(s0", softmax(2117, 45, 1)),
-        "row-tables": ("row, ldm<8>", embedding(37, 384)),
+        "row-tables": ("row, ldm<4>", embedding(37, 384)),
         "row-run-half": ("row, cp_async16(s0", layer_norm(2128, 129)),
         "row-arg": ("row", arg_reduce(9, 1025)),
         "split-row": ("row, ticket", reduce("sum", 1, 200003, 1, "f32")),

@@ -92,3 +92,23 @@ tile.kernel @looked_up(%i: memref<?xi32>, %a: memref<?xf32>, %b: memref<?xf32>) 
   %s = arith.addf %v, %w : tensor<128xf32, #l>
   tile.store %s, %b[%c] : tensor<128xf32, #l>, memref<?xf32>, tensor<128xindex, #l>
 }
+
+// A row that one element says: an index that was read, computed on and repeated.
+// CHECK-LABEL: tile.kernel @computed_index
+// CHECK: tile.load {{.*}} {vector = 4 : i64}
+#row = #tile.layout<reg = [], lane = [32:0:1], warp = []>
+#columns = #tile.layout<reg = [4:1:1], lane = [32:4:1], warp = []>
+tile.kernel @computed_index(%a: memref<?xf32>, %n: memref<?xi64>, %b: memref<?xf32>) attributes {threads = 32 : i64, readOnly = 3 : i64, grid = array<i64: 1, 1, 1>, extents = array<i64>} {
+  %zero = arith.constant dense<0> : tensor<1x1xindex, #row>
+  %fifty = arith.constant dense<50> : tensor<1x1xi64, #row>
+  %size = arith.constant dense<128> : tensor<1x128xindex, #columns>
+  %k = tile.load %n[%zero] : memref<?xi64>, tensor<1x1xindex, #row> -> tensor<1x1xi64, #row>
+  %d = arith.subi %k, %fifty : tensor<1x1xi64, #row>
+  %r = tile.broadcast %d : tensor<1x1xi64, #row> -> tensor<1x128xi64, #columns>
+  %x = arith.index_cast %r : tensor<1x128xi64, #columns> to tensor<1x128xindex, #columns>
+  %m = arith.muli %x, %size : tensor<1x128xindex, #columns>
+  %c = tile.iota 1 : tensor<1x128xindex, #columns>
+  %i = arith.addi %m, %c : tensor<1x128xindex, #columns>
+  %v = tile.load %a[%i] : memref<?xf32>, tensor<1x128xindex, #columns> -> tensor<1x128xf32, #columns>
+  tile.store %v, %b[%c] : tensor<1x128xf32, #columns>, memref<?xf32>, tensor<1x128xindex, #columns>
+}

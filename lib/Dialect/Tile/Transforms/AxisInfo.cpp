@@ -181,6 +181,12 @@ AxisInfo AxisAnalysis::compute(Value value) {
           })
           .Case<SplatOp, tensor::SplatOp>(
               [&](auto) { return uniform(operand(0).divisibility); })
+          // An axis along which one element is repeated, or another one.
+          .Case<BroadcastOp>([&](BroadcastOp broadcast) {
+            auto from =
+                cast<RankedTensorType>(broadcast.getOperand().getType());
+            return from.getDimSize(axis) == 1 ? uniform(1) : operand(0);
+          })
           .Case<arith::AddIOp>(
               [&](auto) { return addInfo(operand(0), operand(1)); })
           .Case<arith::SubIOp>(

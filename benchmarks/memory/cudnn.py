@@ -10,6 +10,7 @@ graph interface alone (cudnn_graph.py); it has no group norm.
 import ctypes as ct
 import functools
 import math
+import sys
 
 # cudnnDataType_t.
 _TYPES = {"float32": 0, "float16": 2, "bfloat16": 9}
@@ -112,14 +113,16 @@ class Cudnn:
         return y, mean, rstd
 
     def add_layer_norm(self, x, r, gamma, beta, epsilon):
-        """(x + r, its layer norm): a kernel for each, where cuDNN has none of
-        both."""
+        """(x + r, its layer norm): a kernel for each, which is said once, where
+        cuDNN has none of both."""
         if self.adds_and_norms:
             try:
                 return self.norms.add_layer_norm(x, r, gamma, beta, epsilon)
+            except ImportError:
+                raise
             except Exception as error:  # the package's, of several types
-                if isinstance(error, ImportError):
-                    raise
+                print("cuDNN has no kernel of a sum and its layer norm; one of "
+                      f"each is timed: {error}", file=sys.stderr)
                 self.adds_and_norms = False
         s = x + r
         return s, self.norms.layer_norm(s, gamma, beta, epsilon)

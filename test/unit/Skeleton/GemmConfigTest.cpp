@@ -256,7 +256,7 @@ TEST(GemmConfig, TakesTheWidestTilesWhereTheyFit) {
   EXPECT_EQ(deep(256).halfStages, 0);
   EXPECT_EQ(deep(320).held, 0) << "they do not fit";
   EXPECT_EQ(deep(256).deviceType(),
-            "GemmHeldConfig<GemmKind::BF16, 256, 4, 4, 1>")
+            "GemmHeldConfig<GemmKind::BF16, 256, 4, 4>")
       << "columns of B stay";
   EXPECT_EQ(deep(256).grid(8192, 8192, 1, {}), 128)
       << "four blocks with the rows of each 256 columns";

@@ -132,7 +132,7 @@ std::string KernelCase::text() const {
   }
   if (held) {
     std::string config = "GemmHeldConfig<GemmKind::" + std::string(kind);
-    for (int v : {tileN, held, stages, cluster})
+    for (int v : {tileN, held, stages})
       config += ", " + std::to_string(v);
     return "using Config_" + name + " = " + config + ">;\nTEST_KERNEL_SM90(" +
            name + ", Config_" + name + ", " + operands;
@@ -290,7 +290,7 @@ const KernelCase kCases[] = {
     {"held_kk", "F16", DType::F16, 128,   256, 64, 8, 1, 3, 1, tensorK,
      tensorK,   1,     1,          false, 0,   1,  0, 1, 0, 5},
     {"held_kn",    "BF16", DType::BF16, 128,   256, 64, 8, 1, 3, 1, tensorK,
-     tensorOuter2, 1,      2,           false, 0,   1,  0, 1, 0, 4},
+     tensorOuter2, 1,      1,           false, 0,   1,  0, 1, 0, 4},
     {"held_mn",    "F16", DType::F16, 128,   64, 64, 8, 1, 4, 1, tensorOuter,
      tensorOuter4, 1,     1,          false, 0,  1,  0, 1, 0, 9},
     {"held_eights",
@@ -306,7 +306,7 @@ const KernelCase kCases[] = {
      tensorOuter,
      tensorEights(4),
      1,
-     2,
+     1,
      false,
      0,
      1,
@@ -480,7 +480,7 @@ struct Problem {
     int box = c.tileN / (c.halfStages ? 2
                          : c.held     ? 1
                                       : std::max(c.cluster, 1));
-    int rows = c.held ? 64 / c.cluster : c.tileM;
+    int rows = c.held ? 64 : c.tileM;
     emulator::FusecTensorMap maps[] = {
         mapOf(a, c.a, s.m, rows), mapOf(b, c.b, columns, box),
         mapOf(b, c.b, columns, box, b.at(0, s.n - columns, 0))};
@@ -522,8 +522,7 @@ struct Problem {
     map.strides = {bytes * operand.strides[alongK ? 1 : 2],
                    bytes * operand.strides[0]};
     // Blocks that take turns share steps of k where B is along n.
-    // So they do of A where B stays.
-    bool shares = c.alternate ? &operand == &b : c.held && &operand == &a;
+    bool shares = c.alternate && &operand == &b;
     int depth = shares ? 64 / c.cluster : 64;
     map.box = {uint32_t(128 / bytes), uint32_t(alongK ? tile : depth), 1};
     if (side.vector > 16) {

@@ -148,8 +148,8 @@ struct GemmConfig {
   int64_t alternate = 0;
   /// Steps of k of a tile's columns of B that stay in shared memory
   /// (gemm_held.cuh; Warpgroup loop, Boxes only), and `stages` are those of
-  /// each warpgroup's ring of A; the blocks of a cluster then share A; 0: no
-  /// columns stay.
+  /// each warpgroup's ring of A; there are no clusters then. 0: no columns
+  /// stay.
   int64_t held = 0;
 
   /// Blocks of a cluster that share B (Warpgroup loop).
@@ -160,7 +160,7 @@ struct GemmConfig {
   }
   /// Rows, or steps of k where these are not along k, in a box of A.
   int64_t boxLines(bool isOuter) const {
-    return held ? 64 / cluster : isOuter ? tileK : tileM;
+    return held ? 64 : isOuter ? tileK : tileM;
   }
   /// Steps of k in a box of B along n.
   int64_t boxDepth() const { return alternate ? tileK / cluster : tileK; }

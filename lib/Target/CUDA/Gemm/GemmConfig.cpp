@@ -328,11 +328,11 @@ int64_t GemmConfig::grid(int64_t m, int64_t n, int64_t batch,
   if (held) {
     // Blocks stay with columns, for as many rows as others that have the same,
     // unless that leaves too many multiprocessors without work.
-    int64_t groups = llvm::divideCeil(n, tileN * cluster) * batch;
+    int64_t groups = llvm::divideCeil(n, tileN) * batch;
     int64_t all = groups * llvm::divideCeil(m, tileM);
-    int64_t most = std::max<int64_t>(1, device.smCount / cluster);
+    int64_t most = std::max<int64_t>(1, device.smCount);
     int64_t even = groups > 0 ? most / groups * groups : 0;
-    return cluster * std::min(all, even * 16 >= most * 15 ? even : most);
+    return std::min(all, even * 16 >= most * 15 ? even : most);
   }
   // Whole clusters; of two tiles below each other the second may be empty.
   int64_t atOnce = std::max<int64_t>(1, device.smCount * minBlocks / cluster);
@@ -422,7 +422,7 @@ std::string GemmConfig::deviceType() const {
       break;
     }
     if (held) {
-      add({tileN, held, stages, cluster});
+      add({tileN, held, stages});
       break;
     }
     if (ranks > 1)

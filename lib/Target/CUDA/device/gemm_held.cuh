@@ -15,10 +15,8 @@
 #ifdef FUSEC_SM90
 
 /// One instantiation: tiles of 128 x TileN, sums of at most `Steps` steps of
-/// 128 bytes, `Stages` slots of 64 rows of A for each warpgroup. The CTAs of a
-/// cluster have columns next to each other; each brings a part of A for all:
-/// rows where these are along k, else steps of k.
-template <GemmKind Kind, i32 TileN, i32 Steps, i32 Stages, i32 Cluster>
+/// 128 bytes, `Stages` slots of 64 rows of A for each warpgroup. No clusters.
+template <GemmKind Kind, i32 TileN, i32 Steps, i32 Stages>
 struct GemmHeldConfig {
   using Types = GemmTypes<Kind>;
   using Element = typename Types::Element;
@@ -29,8 +27,8 @@ struct GemmHeldConfig {
   static constexpr i32 kTileK = 128 / i32(sizeof(Element));
   static constexpr i32 kSteps = Steps;
   static constexpr i32 kStages = Stages;
-  static constexpr i32 kCluster = Cluster;
-  static constexpr i32 kSharers = Cluster;
+  static constexpr i32 kCluster = 1;
+  static constexpr i32 kSharers = 1;
   static constexpr i32 kRanks = 1;
   static constexpr i32 kThreads = 384;
   static constexpr i32 kBlocks = 1;
@@ -49,30 +47,25 @@ struct GemmHeldConfig {
 /// the other, from the first rows to the last.
 template <class Config>
 struct GemmHeldWork {
-  i32 sharer;
   i32 steps;
   i32 rows;
   i32 across;
   i32 begin;
   i32 end;
   FUSEC_METHOD void start(i32 m, i32 n, i32 k, i32 batch) {
-    constexpr i32 kWide = Config::kTileN * Config::kCluster;
-    sharer = gemmSharer<Config>();
     steps = k > 0 ? (k + Config::kTileK - 1) / Config::kTileK : 1;
     rows = (m + Config::kTileM - 1) / Config::kTileM;
-    across = (n + kWide - 1) / kWide;
+    across = (n + Config::kTileN - 1) / Config::kTileN;
     i64 tiles = (i64)rows * across * batch;
-    i32 cluster = cta_x() / Config::kCluster;
-    i32 clusters = ncta_x() / Config::kCluster;
-    begin = (i32)(cluster * tiles / clusters);
-    end = (i32)((cluster + 1) * tiles / clusters);
+    begin = (i32)(cta_x() * tiles / ncta_x());
+    end = (i32)((cta_x() + 1) * tiles / ncta_x());
   }
   /// Whether other columns begin with tile `t`.
   FUSEC_METHOD bool turns(i32 t) const { return t == begin || t % rows == 0; }
   FUSEC_METHOD GemmTile tile(i32 t) const {
     i32 group = t / rows;
     return {group / across, t % rows * Config::kTileM,
-            (group % across * Config::kCluster + sharer) * Config::kTileN};
+            group % across * Config::kTileN};
   }
 };
 
@@ -83,20 +76,16 @@ FUSEC_DEVICE void gemmHeldBringA(Ring ring, const Map &map,
                                  FUSEC_SHARED_PTR(FusecMbarrier) empty,
                                  const GemmHeldWork<Config> &work, i32 group) {
   using Box = typename Holes::BoxA;
-  constexpr i32 kLines = 64 / Config::kCluster;
-  i32 line = work.sharer * kLines;
   GemmTurn<Config::kStages> turn{0, 1};
   for (i32 t = work.begin; t < work.end; ++t) {
     GemmTile tile = work.tile(t);
     for (i32 s = 0; s < work.steps; ++s) {
       i32 slot = group * Config::kStages + turn.slot;
-      i32 outer = tile.m0 + group * 64, k = s * Config::kTileK;
       mbar_wait(empty, slot, turn.parity);
       mbar_arrive_expect(full, slot, 64 * 128);
-      Box::template load<Config::kCluster>(
-          ring, slot * Config::kSlotA + line * Config::kTileK, map, full, slot,
-          tile.batch, Box::kAlongK ? outer + line : outer,
-          Box::kAlongK ? k : k + line);
+      Box::template load<1>(ring, slot * Config::kSlotA, map, full, slot,
+                            tile.batch, tile.m0 + group * 64,
+                            s * Config::kTileK);
       turn.next();
     }
   }
@@ -187,9 +176,6 @@ FUSEC_DEVICE void gemmHeldConsume(const Holes &holes, Ring ring,
     gemmRelease<Config>(empty, last);
     if (t + 1 != work.end && work.turns(t + 1) && lane() == 0)
       mbar_arrive(held, Config::kSteps);
-    // The last block of a cluster may have no columns.
-    if (Config::kCluster > 1 && tile.n0 >= n)
-      continue;
     i32 row = tile.m0 + warp() % 4 * 16 + (lane() >> 2);
     GemmColumn<Holes> none[kSums / 16];
     gemmHandOver<Config>(holes, acc, tile, row, m, n, none);
@@ -199,9 +185,9 @@ FUSEC_DEVICE void gemmHeldConsume(const Holes &holes, Ring ring,
   gemmEndBoxes<Holes>();
 }
 
-/// gemm_wgmma of a GemmHeldConfig. Boxes of A have a cluster's share of 64 rows
-/// where these are along k, else of a step's k; those of B all of a tile's
-/// columns where these are along k. Launch: clusters, none without tiles.
+/// gemm_wgmma of a GemmHeldConfig. Boxes of A have 64 rows or a step's k, those
+/// of B all of a tile's columns where these are along k. Launch: no blocks
+/// without tiles.
 template <class Config, class Holes, class MapA, class MapB>
 FUSEC_DEVICE void gemmHeld(const Holes &holes, const MapA &mapA,
                            const MapB &mapB, i32 m, i32 n, i32 k, i32 batch) {
@@ -220,7 +206,7 @@ FUSEC_DEVICE void gemmHeld(const Holes &holes, const MapA &mapA,
   if (tid() == 0) {
     for (i32 s = 0; s < kSlots; ++s) {
       mbar_init(full, s, 1);
-      mbar_init(empty, s, 4 * Config::kCluster);
+      mbar_init(empty, s, 4);
     }
     for (i32 s = 0; s <= Config::kSteps; ++s)
       mbar_init(held, s, s < Config::kSteps ? 1 : 8);
@@ -245,9 +231,6 @@ FUSEC_DEVICE void gemmHeld(const Holes &holes, const MapA &mapA,
     gemmHeldConsume<Config>(holes, ring, full, empty, held, work, m, n,
                             gemmConsumer());
   }
-  // A block stays while others may still copy to it or give slots back.
-  if constexpr (Config::kCluster > 1)
-    cluster_sync();
 }
 
 #endif // FUSEC_SM90

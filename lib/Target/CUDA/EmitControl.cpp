@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 #include "Emitter.h"
+#include "LoopTest.h"
 #include "fusec/Dialect/Tile/IR/Tile.h"
 #include "fusec/Target/CUDA/GemmConfig.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -194,7 +195,7 @@ LogicalResult Emitter::emitPair(Block &block, Value variable,
   return success();
 }
 
-static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
+static LogicalResult emitLoop(Emitter &emitter, scf::ForOp loop) {
   if (failed(declare(emitter, loop, loop.getResults(), loop.getInitArgs(),
                      loop.getRegionIterArgs())))
     return failure();
@@ -221,6 +222,39 @@ static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
   --emitter.indent;
   emitter.line() << "}\n";
   return success();
+}
+
+/// `loop` where the mask of `test` holds, and what it reads elsewhere.
+static LogicalResult emitTested(Emitter &emitter, scf::ForOp loop,
+                                const LoopTest &test) {
+  emitter.line() << "if (" << emitter.use(test.mask) << ") {\n";
+  ++emitter.indent;
+  emitter.tested = test.access;
+  if (failed(emitLoop(emitter, loop)))
+    return failure();
+  emitter.tested = nullptr;
+  if (auto load = dyn_cast<simt::LoadOp>(test.access)) {
+    --emitter.indent;
+    emitter.line() << "} else {\n";
+    ++emitter.indent;
+    std::string i = emitter.use(loop.getInductionVar());
+    std::string type = emitter.typeName(loop.getInductionVar().getType());
+    emitter.line() << "FUSEC_UNROLL\n";
+    emitter.line() << "for (" << type << " " << i << " = 0; " << i << " < "
+                   << emitter.use(loop.getUpperBound()) << "; ++" << i << ")\n";
+    emitter.line() << "  " << emitter.use(load.getRegisters()) << "[" << i
+                   << "] = " << emitter.use(test.other) << ";\n";
+  }
+  --emitter.indent;
+  emitter.line() << "}\n";
+  return success();
+}
+
+static LogicalResult emitFor(Emitter &emitter, scf::ForOp loop) {
+  int64_t trip = constantTrip(loop).value_or(0);
+  if (LoopTest test = emitter.testsOnce ? findLoopTest(loop, trip) : LoopTest())
+    return emitTested(emitter, loop, test);
+  return emitLoop(emitter, loop);
 }
 
 static LogicalResult emitIf(Emitter &emitter, scf::IfOp op) {
@@ -278,7 +312,7 @@ static LogicalResult emitLoad(Emitter &e, simt::LoadOp load) {
              << (load.getMask() ? e.use(load.getOther()) : "{}") << ");\n";
     return success();
   }
-  if (!load.getMask()) {
+  if (!load.getMask() || e.tested == load) {
     e.line() << (shared ? "lds" : "ld") << vector << "(" << regs << ", " << reg
              << ", " << buffer << ", " << off << ");\n";
     return success();
@@ -306,13 +340,14 @@ static LogicalResult emitStore(Emitter &e, simt::StoreOp store) {
   std::string args = "(" + buffer + ", " + off + ", " + regs + ", " + reg;
   if (tile::isShared(store.getBuffer())) {
     e.line();
-    if (store.getMask())
+    if (store.getMask() && e.tested != store)
       e.os << "if (" << e.use(store.getMask()) << ") ";
     e.os << "sts" << vector << "(" << buffer << ", " << off << ", " << regs
          << ", " << reg << ");\n";
     return success();
   }
-  std::string mask = store.getMask() ? e.use(store.getMask()) : "";
+  std::string mask =
+      store.getMask() && e.tested != store ? e.use(store.getMask()) : "";
   if (!e.storeCondition.empty()) {
     e.line() << (e.storeSink.empty() ? "st_if" : e.storeSink + ".template put")
              << vector << args << ", " << (mask.empty() ? "" : mask + " && ")

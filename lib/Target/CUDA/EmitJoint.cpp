@@ -134,6 +134,7 @@ FailureOr<Body> JointEmitter::emitBody(unsigned program) {
   llvm::raw_string_ostream os(body.text);
   Emitter emitter(os, kernel.getWideOffsets());
   emitter.waited = true;
+  emitter.testsOnce = chain.keepsValues();
   emitter.blockIds[0] = "block";
   if (body.usesGrid)
     emitter.blockIds = {"(block % gx)", "(block / gx % gy)",

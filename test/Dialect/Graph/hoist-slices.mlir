@@ -118,3 +118,15 @@ func.func @empty(%x: tensor<4x0xf32>) -> tensor<1x0xf32> {
   %n = graph.neg %s : tensor<1x0xf32>
   return %n : tensor<1x0xf32>
 }
+
+// A part without elements needs none.
+// CHECK-LABEL: func @empty_part
+// CHECK: graph.exp %arg0 : tensor<2x11xf32>
+// CHECK: graph.slice
+func.func @empty_part(%x: tensor<2x11xf32>) -> (tensor<2x0xf32>, tensor<1x1xf32>) {
+  %e = graph.exp %x : tensor<2x11xf32>
+  %n = graph.neg %e : tensor<2x11xf32>
+  %a = graph.slice %n offsets [0, 0] strides [1, 1] : tensor<2x11xf32> -> tensor<2x0xf32>
+  %b = graph.slice %n offsets [0, 0] strides [1, 1] : tensor<2x11xf32> -> tensor<1x1xf32>
+  return %a, %b : tensor<2x0xf32>, tensor<1x1xf32>
+}

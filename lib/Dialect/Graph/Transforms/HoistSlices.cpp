@@ -112,6 +112,8 @@ static Box neededOf(Operation *op, unsigned i, const Box &box) {
     return need;
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
+    if (isEmpty(box))
+      return need;
     for (auto [axis, interval] : llvm::enumerate(box)) {
       int64_t offset = slice.getOffsets()[axis],
               stride = slice.getStrides()[axis];

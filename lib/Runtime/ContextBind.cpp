@@ -249,15 +249,22 @@ Error ExecutionContext::Impl::checkOutputsApart() {
   return Error::success();
 }
 
-// Whether all rows of a launch start at one place of their vectors.
-bool ExecutionContext::Impl::startAlike(const RolledRows &rows) const {
-  return rows.columns &&
-         llvm::all_equal(
-             llvm::map_range(rows.buffers, [&](const RolledRows::Item &item) {
-               auto address =
-                   reinterpret_cast<uintptr_t>(slots[slotIndex(item.buffer)]);
-               return address / item.elementBytes % rows.unit;
-             }));
+// Vectors of a row up to which the start is a constant of the form. In longer
+// ones hardly any warp has to ask, and lanes without an end are better off with
+// a branch than with accesses under its condition.
+static constexpr uint32_t kMostVectorsOfConstantStart = 65536;
+
+// Elements before the first whole vector of all rows of a launch, if they are
+// as many in all buffers.
+std::optional<uint32_t>
+ExecutionContext::Impl::commonStart(const RolledRows &rows) const {
+  auto startOf = [&](const RolledRows::Item &item) {
+    auto address = reinterpret_cast<uintptr_t>(slots[slotIndex(item.buffer)]);
+    return uint32_t(0 - address / item.elementBytes) & (rows.unit - 1);
+  };
+  if (!rows.columns || !llvm::all_equal(llvm::map_range(rows.buffers, startOf)))
+    return std::nullopt;
+  return rows.buffers.empty() ? 0 : startOf(rows.buffers.front());
 }
 
 // The variant of each launch that its buffers need.
@@ -283,10 +290,14 @@ Error ExecutionContext::Impl::chooseKernels(std::optional<Stream> stream) {
         narrowest = slot;
       }
     variant.inPlace = isUpdated(*launch);
-    if (variant.alignment < kBufferAlignment && startAlike(*launch->rolled)) {
-      variant.rolledColumns = launch->rolled->columns;
-      variant.rolledUnit = launch->rolled->unit;
-    }
+    const RolledRows &rows = *launch->rolled;
+    if (variant.alignment < kBufferAlignment)
+      if (std::optional<uint32_t> first = commonStart(rows)) {
+        variant.rolledColumns = rows.columns;
+        variant.rolledUnit = rows.unit;
+        if (rows.columns / rows.unit <= kMostVectorsOfConstantStart)
+          variant.rolledFirst = *first;
+      }
     const LoadedKernel *kernel =
         executable->findVariant(launch->kernel, variant);
     if (!kernel) {

@@ -138,7 +138,7 @@ struct ExecutionContext::Impl {
   bool needsFullAlignment(size_t slot) const;
   llvm::Error checkOutputsApart();
   bool isInPlace(size_t input, size_t output) const;
-  bool startAlike(const RolledRows &rows) const;
+  std::optional<uint32_t> commonStart(const RolledRows &rows) const;
   llvm::Error chooseKernels(std::optional<Stream> stream);
   const TensorSpec &specOf(size_t slot) const;
   std::string nameOf(size_t slot) const;

@@ -149,6 +149,7 @@ Executable::makeVariant(size_t index, const KernelVariant &variant) const {
   changed.inPlace = variant.inPlace;
   changed.rolledColumns = variant.rolledColumns;
   changed.rolledUnit = variant.rolledUnit;
+  changed.rolledFirst = variant.rolledFirst;
   // Not under the lock: other threads go on with the variants that exist.
   auto module = target->loadModule(changed);
   if (!module)

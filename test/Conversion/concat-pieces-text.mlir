@@ -2,11 +2,10 @@
 // once, and no element is chosen from two.
 // RUN: fusec compile %s --emit=cuda --quiet | FileCheck %s
 
-// CHECK-COUNT-2: ld<8>({{.*}}, p0,
+// CHECK: ld_pair<8, 64>({{.*}}, p0,
 // CHECK-NOT: p0,
 // CHECK-NOT: ? {{.*}} :
-// CHECK: stm<8>(p1,
-// CHECK: stm<8>(p1,
+// CHECK: stm_pair<8, 64>(p1,
 func.func @main(%x: tensor<4096x32x128xbf16>) -> tensor<4096x32x128xbf16> {
   %low = graph.slice %x offsets [0, 0, 0] strides [1, 1, 1] : tensor<4096x32x128xbf16> -> tensor<4096x32x64xbf16>
   %high = graph.slice %x offsets [0, 0, 64] strides [1, 1, 1] : tensor<4096x32x128xbf16> -> tensor<4096x32x64xbf16>

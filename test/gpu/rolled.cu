@@ -4,7 +4,8 @@
 // Not part of the build: a program for a machine with a GPU,
 //   nvcc -std=c++17 -fmad=false -arch=native test/gpu/rolled.cu -o rolled
 // Copies rows of every element size from every place of a vector to the same
-// place, by vectors, masked or not, by elements and in the background. Compares
+// place, by vectors, masked or not, by elements, in the background and two rows
+// at a time. Compares
 // every byte of the target, also of those around, with the source. Exits with 1
 // if one differs.
 //===----------------------------------------------------------------------===//
@@ -19,13 +20,13 @@
 #include <cstring>
 #include <vector>
 
-enum How { kAll, kMasked, kElements, kBackground, kHows };
+enum How { kAll, kMasked, kElements, kBackground, kPairs, kHows };
 
 template <class T, i32 C, i32 U, i32 V>
 __global__ void copy(RolledRows<const T, C, U> p, RolledRows<T, C, U> q,
                      i32 count, i32 how) {
   FUSEC_SHARED(T, s0, 256 * V);
-  T a[V];
+  T a[V], b[V];
   const i32 at = (i32)(blockIdx.x * 256 + threadIdx.x) * V;
   const bool on = at < count;
   for (i32 r = 0; how == kElements && on && r < V; ++r) {
@@ -34,6 +35,13 @@ __global__ void copy(RolledRows<const T, C, U> p, RolledRows<T, C, U> q,
   }
   if (how == kElements)
     return;
+  if (how == kPairs) {
+    const bool isFirst = at < count / 2;
+    const i32 first = isFirst ? at / C * 2 * C + at % C : 0;
+    ld_pair<V, C>(a, 0, b, 0, p, first);
+    stm_pair<V, C>(q, first, a, 0, b, 0, isFirst);
+    return;
+  }
   if (how == kMasked) {
     ldm<V>(a, 0, p, (i64)at, on, T{});
   } else if (how == kAll) {
@@ -62,7 +70,7 @@ static int wrong, count;
 
 template <class T, i32 C, i32 U, i32 V>
 void check(const char *name) {
-  const int rows = C > 4096 ? 3 : 37, n = rows * C, margin = 64;
+  const int rows = C > 4096 ? 4 : 38, n = rows * C, margin = 64;
   const size_t bytes = (size_t)n * sizeof(T), size = bytes + 3 * margin;
   std::vector<u8> from(size), found(size), expected(size);
   for (u8 &x : from)

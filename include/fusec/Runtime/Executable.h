@@ -23,7 +23,7 @@ struct KernelVariant {
   /// As those of a Kernel.
   uint32_t alignment = kBufferAlignment;
   bool inPlace = false;
-  uint32_t rolledColumns = 0, rolledUnit = 0;
+  uint32_t rolledColumns = 0, rolledUnit = 0, rolledFirst = 0;
   friend auto operator<=>(const KernelVariant &,
                           const KernelVariant &) = default;
 };

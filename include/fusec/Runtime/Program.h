@@ -138,8 +138,9 @@ struct Kernel {
   /// Not 0: buffers of the source's FUSEC_ROWS parameters are rows of so many
   /// elements that are taken as they lie in memory (device/rolled.cuh); each
   /// may start anywhere, but all of a launch at one place of `rolledUnit`
-  /// elements.
-  uint32_t rolledColumns = 0, rolledUnit = 0;
+  /// elements: `rolledFirst` before a multiple of them, or 0 for a form that
+  /// finds out by itself.
+  uint32_t rolledColumns = 0, rolledUnit = 0, rolledFirst = 0;
 };
 
 /// The buffers of a launch that its kernel has as rows (FUSEC_ROWS), and what

@@ -105,7 +105,8 @@ KernelKey NvrtcCompiler::Impl::keyOf(const Kernel &kernel) const {
   for (uint32_t number :
        {kernel.threads, kernel.cluster, kernel.alignment,
         uint32_t(kernel.usesSkeleton), uint32_t(kernel.inPlace),
-        kernel.rolledColumns, kernel.rolledUnit, uint32_t(kernel.usesSm90)})
+        kernel.rolledColumns, kernel.rolledUnit, kernel.rolledFirst,
+        uint32_t(kernel.usesSm90)})
     update(hash, std::to_string(number));
   return hash.final();
 }
@@ -166,12 +167,14 @@ static std::vector<Batch> dealAlike(llvm::ArrayRef<Task *> tasks,
 // Kernels of one batch are compiled in the same way.
 static std::vector<Batch> dealBatches(llvm::MutableArrayRef<Task> tasks,
                                       unsigned threads) {
-  std::map<std::tuple<uint32_t, bool, uint32_t, uint32_t, bool, bool>, Batch>
+  std::map<std::tuple<uint32_t, bool, uint32_t, uint32_t, uint32_t, bool, bool>,
+           Batch>
       groups;
   for (Task &task : tasks)
     groups[{task.kernel->alignment, task.kernel->inPlace,
             task.kernel->rolledColumns, task.kernel->rolledUnit,
-            task.kernel->usesSkeleton, task.kernel->usesSm90}]
+            task.kernel->rolledFirst, task.kernel->usesSkeleton,
+            task.kernel->usesSm90}]
         .push_back(&task);
   std::vector<Batch> batches;
   for (const auto &[how, group] : groups)
@@ -219,6 +222,9 @@ Expected<TextResult> NvrtcCompiler::Impl::compileText(llvm::StringRef text,
                                    std::to_string(like.rolledColumns));
     changed.extraOptions.push_back("--define-macro=FUSEC_ROLLED_UNIT=" +
                                    std::to_string(like.rolledUnit));
+    if (like.rolledFirst)
+      changed.extraOptions.push_back("--define-macro=FUSEC_ROLLED_FIRST=" +
+                                     std::to_string(like.rolledFirst));
   }
   return compileWithReport(*nvrtc, "fusec.cu", before + text.str(), changed);
 }
@@ -374,6 +380,7 @@ NvrtcCompiler::compileTogether(llvm::ArrayRef<Kernel> kernels) {
     all.inPlace |= kernel.inPlace;
     all.rolledColumns = kernel.rolledColumns;
     all.rolledUnit = kernel.rolledUnit;
+    all.rolledFirst = kernel.rolledFirst;
     all.alignment = std::min(all.alignment, kernel.alignment);
   }
   KernelKey key = impl->keyOf(all);

@@ -107,22 +107,26 @@ static llvm::Error runCompiler(llvm::StringRef compiler,
   std::string level = "-O" + std::to_string(std::min(options.optLevel, 3u));
   std::string alignment =
       "-DFUSEC_ALIGNMENT=" + std::to_string(options.alignment);
-  std::string rolled = "-UFUSEC_ROLLED", unit = "-UFUSEC_ROLLED_UNIT";
+  std::string rolled = "-UFUSEC_ROLLED", unit = "-UFUSEC_ROLLED_UNIT",
+              first = "-UFUSEC_ROLLED_FIRST";
   if (options.rolledColumns) {
     rolled = "-DFUSEC_ROLLED=" + std::to_string(options.rolledColumns);
     unit = "-DFUSEC_ROLLED_UNIT=" + std::to_string(options.rolledUnit);
+    if (options.rolledFirst)
+      first = "-DFUSEC_ROLLED_FIRST=" + std::to_string(options.rolledFirst);
   }
   std::string checks =
       options.checks ? "-DFUSEC_EMU_CHECKS=1" : "-DFUSEC_EMU_CHECKS=0";
   // Contraction is the text's decision, as with -fmad=false. Elements of
   // buffers are read through whatever type the kernel names.
-  llvm::SmallVector<llvm::StringRef, 24> args = {compiler,
+  llvm::SmallVector<llvm::StringRef, 25> args = {compiler,
                                                  "-std=c++17",
                                                  level,
                                                  checks,
                                                  alignment,
                                                  rolled,
                                                  unit,
+                                                 first,
                                                  "-w",
                                                  "-fPIC",
                                                  "-shared",

@@ -194,6 +194,7 @@ EmulatorDevice::loadModule(llvm::ArrayRef<Kernel> kernels) {
     compile.alignment = std::min(compile.alignment, kernel.alignment);
     compile.rolledColumns = kernel.rolledColumns;
     compile.rolledUnit = kernel.rolledUnit;
+    compile.rolledFirst = kernel.rolledFirst;
     compile.sm90 |= kernel.usesSm90;
   }
   if (llvm::any_of(kernels, [](const Kernel &k) { return k.usesSkeleton; }))

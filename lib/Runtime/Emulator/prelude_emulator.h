@@ -734,6 +734,24 @@ FUSEC_DEVICE void stm(T *p, I off, const T (&src)[N], i32 r, bool mask,
   if (r % V == 0 && mask)
     fusec_detail::store<V>(fusec_detail::address(p, off), src + r, line);
 }
+template <i32 V, i32 D, class T, i32 N, i32 M, class P, class I>
+FUSEC_DEVICE void ld_pair(T (&dst)[N], i32 r, T (&behind)[M], i32 q, P p, I off,
+                          FUSEC_DETAIL_LINE) {
+  ld<V>(dst, r, p, off, line);
+  ld<V>(behind, q, p, off + D, line);
+}
+template <i32 V, i32 D, class T, i32 N, i32 M, class P, class I>
+FUSEC_DEVICE void stm_pair(P p, I off, const T (&src)[N], i32 r,
+                           const T (&behind)[M], i32 q, bool mask,
+                           FUSEC_DETAIL_LINE) {
+  stm<V>(p, off, src, r, mask, line);
+  stm<V>(p, off + D, behind, q, mask, line);
+}
+template <i32 V, i32 D, class T, i32 N, i32 M, class P, class I>
+FUSEC_DEVICE void st_pair(P p, I off, const T (&src)[N], i32 r,
+                          const T (&behind)[M], i32 q, FUSEC_DETAIL_LINE) {
+  stm_pair<V, D>(p, off, src, r, behind, q, true, line);
+}
 template <i32 V, class T, i32 N, class I>
 FUSEC_DEVICE void st_if(T *p, I off, const T (&src)[N], i32 r, bool mask,
                         FUSEC_DETAIL_LINE) {

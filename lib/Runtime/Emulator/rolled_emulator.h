@@ -19,7 +19,12 @@ namespace fusec_detail {
 template <class T, i32 C, i32 U, class I>
 static Address rolledAddress(RolledRows<T, C, U> rows, I off) {
   static_assert(C % U == 0 && (U & (U - 1)) == 0, "whole vectors in a row");
-  const i64 first = (0 - (u64)rows.start / sizeof(T)) % U, column = off % C;
+#ifdef FUSEC_ROLLED_FIRST
+  const i64 first = FUSEC_ROLLED_FIRST;
+#else
+  const i64 first = (0 - (u64)rows.start / sizeof(T)) % U;
+#endif
+  const i64 column = off % C;
   return address(rows.start, off - column + (column + first) % C);
 }
 } // namespace fusec_detail

@@ -247,6 +247,7 @@ FailureOr<runtime::Kernel> cuda::emitKernel(simt::KernelOp kernel,
   for (const Parameter &parameter : nameParameters(emitter, kernel, rows))
     parameters +=
         (parameters.empty() ? "" : ", ") + parameter.type + parameter.name;
+  emitter.pairs = findAccessPairs(kernel, rows.isRow);
   if (failed(emitter.emitBlock(kernel.getBody().front())))
     return failure();
   simt::ContractOp contract = contractOf(kernel);

@@ -293,7 +293,39 @@ LogicalResult Emitter::emitControl(Operation *op) {
 // Memory and thread ops
 //===----------------------------------------------------------------------===//
 
+/// The second of a pair and, with it, the first: ld_pair or st_pair.
+template <class Access>
+static void emitAccessPair(Emitter &e, Access second,
+                           const AccessPairs::First &pair) {
+  auto first = cast<Access>(pair.op);
+  std::string numbers = "<" + std::to_string(second.getVector()) + ", " +
+                        std::to_string(pair.distance) + ">";
+  std::string registers =
+      e.use(first.getRegisters()) + ", " + e.use(first.getReg()) + ", " +
+      e.use(second.getRegisters()) + ", " + e.use(second.getReg());
+  std::string place =
+      e.use(first.getBuffer()) + ", " + e.use(first.getOffset());
+  if (std::is_same_v<Access, simt::LoadOp>)
+    e.line() << "ld_pair" << numbers << "(" << registers << ", " << place
+             << ");\n";
+  else
+    e.line() << (second.getMask() ? "stm_pair" : "st_pair") << numbers << "("
+             << place << ", " << registers
+             << (second.getMask() ? ", " + e.use(second.getMask()) : "")
+             << ");\n";
+}
+/// Whether `access` is part of a pair, which is written with its second.
+template <class Access>
+static bool emitInPair(Emitter &e, Access access) {
+  auto pair = e.pairs.firstOf.find(access);
+  if (pair != e.pairs.firstOf.end())
+    emitAccessPair(e, access, pair->second);
+  return pair != e.pairs.firstOf.end() || e.pairs.isLater.contains(access);
+}
+
 static LogicalResult emitLoad(Emitter &e, simt::LoadOp load) {
+  if (emitInPair(e, load))
+    return success();
   std::string regs = e.use(load.getRegisters()), reg = e.use(load.getReg());
   std::string buffer = e.use(load.getBuffer()), off = e.use(load.getOffset());
   std::string vector = "<" + std::to_string(load.getVector()) + ">";
@@ -334,6 +366,8 @@ static LogicalResult emitLoad(Emitter &e, simt::LoadOp load) {
 }
 
 static LogicalResult emitStore(Emitter &e, simt::StoreOp store) {
+  if (emitInPair(e, store))
+    return success();
   std::string regs = e.use(store.getRegisters()), reg = e.use(store.getReg());
   std::string buffer = e.use(store.getBuffer()), off = e.use(store.getOffset());
   std::string vector = "<" + std::to_string(store.getVector()) + ">";

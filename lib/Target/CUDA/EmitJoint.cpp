@@ -159,6 +159,8 @@ FailureOr<Body> JointEmitter::emitBody(unsigned program) {
       append(body.arguments, "(i32)t." + llvm::Twine(size));
     }
   }
+  if (!rows.empty() && !chain.keepsValues())
+    emitter.pairs = findAccessPairs(kernel, rows[program].isRow);
   if (failed(emitter.emitBlock(kernel.getBody().front())))
     return failure();
   body.arenaBytes = emitter.arenaBytes;

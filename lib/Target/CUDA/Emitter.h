@@ -7,6 +7,7 @@
 #ifndef FUSEC_LIB_TARGET_CUDA_EMITTER_H
 #define FUSEC_LIB_TARGET_CUDA_EMITTER_H
 
+#include "AccessPairs.h"
 #include "fusec/Dialect/Simt/IR/Simt.h"
 #include "fusec/Runtime/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -102,6 +103,8 @@ public:
   bool testsOnce = false;
   /// An access whose mask is known to hold.
   mlir::Operation *tested = nullptr;
+  /// Accesses that are written with later ones.
+  AccessPairs pairs;
   /// Loads that happen only where it holds, too.
   llvm::DenseSet<mlir::Operation *> conditionalLoads;
   /// If set, shared arrays lie in the arena of that name; `arenaBytes` is what

@@ -97,12 +97,13 @@ protected:
   std::shared_ptr<runtime::Executable const> load(const std::string &text) {
     return llvm::cantFail(runtime::Executable::create(compile(text), device));
   }
-  /// Whether the rolled form of the only kernel was made.
+  /// Whether the rolled form of the only kernel was made for rows that start
+  /// `first` elements before a vector.
   static bool isRolled(const runtime::Executable &executable,
-                       uint32_t alignment) {
+                       uint32_t alignment, uint32_t first) {
     const runtime::RolledRows &rows = launchOf(executable.program()).rolled;
-    return executable.findVariant(0,
-                                  {alignment, false, rows.columns, rows.unit});
+    return executable.findVariant(
+        0, {alignment, false, rows.columns, rows.unit, first});
   }
   /// All places, the same for all buffers, and then different ones.
   void checkPlaces(const std::string &text) {
@@ -120,7 +121,9 @@ protected:
       least = std::min<unsigned>(least, byteSize(spec.dtype));
     for (const runtime::TensorSpec &spec : program.inputs)
       least = std::min<unsigned>(least, byteSize(spec.dtype));
-    EXPECT_TRUE(isRolled(*executable, least));
+    uint32_t unit = launchOf(program).rolled.unit;
+    EXPECT_TRUE(isRolled(*executable, least, unit - 1));
+    EXPECT_FALSE(isRolled(*executable, least, 0));
     for (unsigned place = 0; place < 16; ++place) {
       std::vector<unsigned> places(count, place);
       places.front() = (3 * place + 1) % 16;
@@ -163,6 +166,13 @@ TEST_F(RolledRows, PartsOfALaunchHaveOneFormOrNone) {
   ASSERT_EQ(executable->program().steps.size(), 1u);
   EXPECT_EQ(launchOf(executable->program()).rolled.columns, 4000u);
   EXPECT_EQ(run(*executable, {1, 1, 1, 1}), run(*executable, {0, 0, 0, 0}));
+}
+
+TEST_F(RolledRows, LongRowsFindOutWhereTheyStart) {
+  auto executable = load(streams({4 * 65537}));
+  EXPECT_EQ(run(*executable, {1, 1}), run(*executable, {0, 0}));
+  EXPECT_TRUE(isRolled(*executable, 4, 0));
+  EXPECT_FALSE(isRolled(*executable, 4, 3));
 }
 
 TEST_F(RolledRows, Streams) {
@@ -217,6 +227,30 @@ TEST_F(RolledRows, PiecesOfRows) {
     return %7 : tensor<9x128xbf16>
   })";
   EXPECT_EQ(columnsOf(text), 64);
+  checkPlaces(text);
+}
+
+// Without masks their accesses are pairs.
+TEST_F(RolledRows, PiecesOfRowsInPairs) {
+  std::string text =
+      R"(func.func @f(%x: tensor<64x128xbf16>, %c: tensor<64x64xf32>) -> tensor<64x128xbf16> {
+    %0 = graph.slice %x offsets [0, 0] strides [1, 1] : tensor<64x128xbf16> -> tensor<64x64xbf16>
+    %1 = graph.slice %x offsets [0, 64] strides [1, 1] : tensor<64x128xbf16> -> tensor<64x64xbf16>
+    %2 = graph.cast %0 : tensor<64x64xbf16> -> tensor<64x64xf32>
+    %3 = graph.cast %1 : tensor<64x64xbf16> -> tensor<64x64xf32>
+    %4 = graph.mul %2, %c : tensor<64x64xf32>
+    %5 = graph.mul %3, %c : tensor<64x64xf32>
+    %6 = graph.sub %4, %3 : tensor<64x64xf32>
+    %7 = graph.add %5, %2 : tensor<64x64xf32>
+    %8 = graph.concat %6, %7 axis = 1 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x128xf32>
+    %9 = graph.cast %8 : tensor<64x128xf32> -> tensor<64x128xbf16>
+    return %9 : tensor<64x128xbf16>
+  })";
+  runtime::Program program = compile(text);
+  EXPECT_EQ(launchOf(program).rolled.columns, 64u);
+  const std::string &source = program.kernels.front().source;
+  EXPECT_NE(source.find("ld_pair<8, 64>"), std::string::npos);
+  EXPECT_NE(source.find("_pair<8, 64>(p2"), std::string::npos);
   checkPlaces(text);
 }
 

@@ -75,7 +75,7 @@ struct EmulatorCompileOptions {
   /// As Kernel::alignment, for all kernels.
   uint32_t alignment = 16;
   /// As those of a Kernel, for all kernels.
-  uint32_t rolledColumns = 0, rolledUnit = 0;
+  uint32_t rolledColumns = 0, rolledUnit = 0, rolledFirst = 0;
   /// The kernels use what only sm_90a has.
   bool sm90 = false;
 };

@@ -359,6 +359,25 @@ FUSEC_DEVICE void stm(T *p, I off, const T (&src)[N], i32 r, bool mask) {
   if (r % V == 0 && mask)
     fusec_detail::storeVector<V>(p + off, src + r);
 }
+/// Two accesses at once: D elements behind the first is the second, of other
+/// registers. More than that where they are rows (rolled.cuh).
+template <i32 V, i32 D, class T, i32 N, i32 M, class P, class I>
+FUSEC_DEVICE void ld_pair(T (&dst)[N], i32 r, T (&behind)[M], i32 q, P *p,
+                          I off) {
+  ld<V>(dst, r, p, off);
+  ld<V>(behind, q, p, off + D);
+}
+template <i32 V, i32 D, class T, i32 N, i32 M, class P, class I>
+FUSEC_DEVICE void stm_pair(P *p, I off, const T (&src)[N], i32 r,
+                           const T (&behind)[M], i32 q, bool mask) {
+  stm<V>(p, off, src, r, mask);
+  stm<V>(p, off + D, behind, q, mask);
+}
+template <i32 V, i32 D, class T, i32 N, i32 M, class P, class I>
+FUSEC_DEVICE void st_pair(P p, I off, const T (&src)[N], i32 r,
+                          const T (&behind)[M], i32 q) {
+  stm_pair<V, D>(p, off, src, r, behind, q, true);
+}
 /// stm without a branch.
 template <i32 V, class T, i32 N, class I>
 FUSEC_DEVICE void st_if(T *p, I off, const T (&src)[N], i32 r, bool mask) {

@@ -22,11 +22,11 @@ static constexpr uint64_t kMaxUnrolledOps = 16384;
 // What streams memory gains nothing from copies of its body.
 static constexpr uint64_t kMaxStreamedOps = 4096;
 // Long bodies fill the instruction cache; they are never repeated.
-static constexpr uint64_t kMaxRepeatedOps = 512;
+static constexpr uint64_t kMaxRepeatedOps = 500;
 
 // An element of a vector that is read or written: its address, and the words
 // that it is packed in.
-static constexpr uint64_t kElementOps = 8;
+static constexpr uint64_t kElementOps = 7;
 
 static std::optional<int64_t> constantTrip(scf::ForOp loop) {
   llvm::APInt lower, upper, step;

@@ -21,6 +21,10 @@ struct Move {
 
 } // namespace
 
+/// Less is no saving, us: a product whose time is that of its bytes saves as
+/// much as the norm's kernel takes longer, but for rounding.
+static constexpr double kLeastSaving = 0.1;
+
 static bool isOfSize(Value value, RankedTensorType type) {
   auto own = dyn_cast<RankedTensorType>(value.getType());
   return own && own.getShape() == type.getShape();
@@ -108,7 +112,7 @@ unsigned fusion::moveReadsBehindProducts(PlanGraph &plan, GroupChooser &chooser,
     std::optional<Move> move = moveOf(plan, chooser, id);
     // A product that is stored for others already would stay as it is, but its
     // kernel would store less: that is a saving, too.
-    if (!move || savingOf(plan, chooser, *move) <= 0)
+    if (!move || savingOf(plan, chooser, *move) < kLeastSaving)
       continue;
     apply(plan, chooser, *move);
     ++moved;

@@ -82,3 +82,41 @@ func.func @vectors(%a: tensor<4096x768xf16>, %b: tensor<768x768xf16>, %r: tensor
   %y = graph.div %s, %g : tensor<4096x768xf16>
   return %y : tensor<4096x768xf16>
 }
+
+// -----
+
+// The product takes the time of its bytes: one read more here or there.
+// CHECK-LABEL: func @bytes
+// CHECK: graph.fusion
+// CHECK:   graph.contract
+// CHECK:   graph.add
+// CHECK: graph.fusion
+// CHECK-NOT: graph.add
+// CHECK: return
+func.func @bytes(%a: tensor<8448x64xf16>, %b: tensor<64x256xf16>, %r: tensor<8448x256xf16>) -> tensor<8448x256xf16> {
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<8448x64xf16>, tensor<64x256xf16> -> tensor<8448x256xf16>
+  %s = graph.add %r, %p : tensor<8448x256xf16>
+  %m = graph.reduce max %s [1] : tensor<8448x256xf16> -> tensor<8448xf16>
+  %g = graph.broadcast %m [0] : tensor<8448xf16> -> tensor<8448x256xf16>
+  %y = graph.sub %s, %g : tensor<8448x256xf16>
+  return %y : tensor<8448x256xf16>
+}
+
+// -----
+
+// What the sum has of the product is stored for another reader anyway.
+// CHECK-LABEL: func @product_returned
+// CHECK: graph.fusion
+// CHECK:   graph.contract
+// CHECK-NOT: graph.sub
+// CHECK: graph.fusion
+// CHECK:   graph.sub
+// CHECK: return
+func.func @product_returned(%a: tensor<4096x768xbf16>, %b: tensor<768x768xbf16>, %r: tensor<4096x768xbf16>) -> (tensor<4096x768xbf16>, tensor<4096x768xbf16>) {
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<4096x768xbf16>, tensor<768x768xbf16> -> tensor<4096x768xbf16>
+  %s = graph.sub %r, %p : tensor<4096x768xbf16>
+  %m = graph.reduce sum %s [1] : tensor<4096x768xbf16> -> tensor<4096xbf16>
+  %g = graph.broadcast %m [0] : tensor<4096xbf16> -> tensor<4096x768xbf16>
+  %y = graph.div %s, %g : tensor<4096x768xbf16>
+  return %p, %y : tensor<4096x768xbf16>, tensor<4096x768xbf16>
+}

@@ -344,6 +344,22 @@ static constexpr double kAccessInstructions = 9, kNeighbourInstructions = 2.3;
 /// their registers: 0.70 of the issue slots with 123, 0.64 with 217, while the
 /// rate is 0.9 of them (counters of an H200).
 static constexpr double kMarchingRate = 0.75;
+/// The same where a warp shares eight weights and more, which are in uniform
+/// registers: three depthwise 3x3 take 211 us with 64 registers a thread.
+static constexpr double kSharedWeightRate = 1.02;
+static constexpr double kManyWeights = 8;
+
+/// Whether windows of `form` have weights, the same for a whole warp.
+static bool sharesWeights(FactTable &facts, const RegionForm &form,
+                          const MarchForm &march) {
+  double weights = 0;
+  for (Operation *op : form.ops)
+    if (const OpFacts *fact = facts.get(op);
+        fact && fact->role == graph::FusionRole::window &&
+        op->getNumOperands() == 2)
+      weights += pointCount(fact->space.reduced);
+  return !march.lane && weights >= kManyWeights;
+}
 
 /// Instructions of the ops of a marching kernel for each of its `points`:
 /// windows without weights are taken along one axis and then along the other.
@@ -410,8 +426,10 @@ static void priceMarch(CostEstimate &cost, FactTable &facts,
     return;
   cost.instructions = points * marchedShare(form, *march) *
                       (opsOfPoint(facts, form, points) + besidePoint(*march));
+  double rate =
+      sharesWeights(facts, form, *march) ? kSharedWeightRate : kMarchingRate;
   cost.instructionTime =
-      cost.instructions / (target.instructionRate * kMarchingRate) * 1e6;
+      cost.instructions / (target.instructionRate * rate) * 1e6;
 }
 
 /// What the last block of a column of tiles does when all else is done: a

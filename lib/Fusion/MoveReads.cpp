@@ -14,9 +14,12 @@ using analysis::OpClass;
 namespace {
 
 /// An op that may move: `sum` of a product's kernel, which combines `product`
-/// of the same kernel with a tensor from outside for `reader` alone.
+/// of the same kernel with a tensor from outside for `reader` alone. `wide` is
+/// a cast of the product to the sum's type that moves, too: what is stored is
+/// narrower then.
 struct Move {
   unsigned sum, product, reader;
+  std::optional<unsigned> wide = std::nullopt;
 };
 
 } // namespace
@@ -28,6 +31,25 @@ static constexpr double kLeastSaving = 0.1;
 static bool isOfSize(Value value, RankedTensorType type) {
   auto own = dyn_cast<RankedTensorType>(value.getType());
   return own && own.getShape() == type.getShape();
+}
+
+/// The node of the same kernel that `node`, a cast to more bits for a single
+/// user, reads.
+static std::optional<unsigned> widenedBy(PlanGraph &plan, unsigned node) {
+  auto cast = dyn_cast<graph::CastOp>(plan.nodes[node].op);
+  if (!cast || plan.nodes[node].isReturned || plan.nodes[node].isCopy ||
+      plan.nodes[node].users.size() != 1)
+    return std::nullopt;
+  auto bits = [](Value value) {
+    return getElementTypeOrSelf(value).getIntOrFloatBitWidth();
+  };
+  SmallVector<unsigned> producers = plan.producersOf(node);
+  if (bits(cast->getOperand(0)) >= bits(cast->getResult(0)) ||
+      producers.size() != 1 || plan.nodes[producers[0]].isCopy ||
+      plan.nodes[producers[0]].op->getNumResults() != 1 ||
+      plan.groups.find(producers[0]) != plan.groups.find(node))
+    return std::nullopt;
+  return producers[0];
 }
 
 /// The move of node `id`, if its op, kernel and reader have the form.
@@ -66,6 +88,8 @@ static std::optional<Move> moveOf(PlanGraph &plan, GroupChooser &chooser,
                 !isInlineConstant(operand.getDefiningOp()));
       }))
     return std::nullopt;
+  if (std::optional<unsigned> narrow = widenedBy(plan, *product))
+    return Move{id, *narrow, reader, *product};
   return Move{id, *product, reader};
 }
 
@@ -81,6 +105,10 @@ static double savingOf(PlanGraph &plan, GroupChooser &chooser,
   if (!llvm::is_contained(before.outputs, made))
     before.outputs.push_back(made);
   GroupChooser::Union after = chooser.unite(move.reader);
+  if (move.wide) {
+    llvm::erase(before.ops, plan.nodes[*move.wide].op);
+    after.ops.push_back(plan.nodes[*move.wide].op);
+  }
   if (!llvm::is_contained(after.ops, sum))
     after.ops.push_back(sum);
   if (after.ops.size() > chooser.getOptions().maxOps)
@@ -94,15 +122,25 @@ static double savingOf(PlanGraph &plan, GroupChooser &chooser,
 
 static void apply(PlanGraph &plan, GroupChooser &chooser, const Move &move) {
   unsigned group = plan.groups.find(move.sum);
+  unsigned wide = 0;
+  if (move.wide) {
+    wide = plan.addCopy(*move.wide, move.reader);
+    plan.addUse(move.product, wide);
+    llvm::erase(plan.nodes[*move.wide].users, move.sum);
+  }
   unsigned copy = plan.addCopy(move.sum, move.reader);
   for (unsigned user : llvm::to_vector(plan.nodes[move.sum].users))
     plan.moveUse(move.sum, copy, user);
   for (unsigned producer : plan.producersOf(move.sum))
-    plan.addUse(producer, copy);
+    plan.addUse(producer == move.wide ? wide : producer, copy);
   chooser.forgetTime(group);
   chooser.forgetTime(move.reader);
-  for (unsigned producer : plan.producersOf(copy))
-    chooser.offer(producer, copy);
+  SmallVector<unsigned, 2> copies{copy};
+  if (move.wide)
+    copies.push_back(wide);
+  for (unsigned node : copies)
+    for (unsigned producer : plan.producersOf(node))
+      chooser.offer(producer, node);
 }
 
 unsigned fusion::moveReadsBehindProducts(PlanGraph &plan, GroupChooser &chooser,
@@ -114,8 +152,11 @@ unsigned fusion::moveReadsBehindProducts(PlanGraph &plan, GroupChooser &chooser,
     // kernel would store less: that is a saving, too.
     if (!move || savingOf(plan, chooser, *move) < kLeastSaving)
       continue;
+    unsigned ops = move->wide ? 2 : 1;
+    if (moved + ops > budget)
+      break;
     apply(plan, chooser, *move);
-    ++moved;
+    moved += ops;
   }
   return moved;
 }

@@ -120,3 +120,49 @@ func.func @product_returned(%a: tensor<4096x768xbf16>, %b: tensor<768x768xbf16>,
   %y = graph.div %s, %g : tensor<4096x768xbf16>
   return %p, %y : tensor<4096x768xbf16>, tensor<4096x768xbf16>
 }
+
+// -----
+
+// A residual of more bits than the product: what widens the product moves, too,
+// so that it is stored as narrow as it is.
+// CHECK-LABEL: func @wide_residual
+// CHECK: graph.fusion
+// CHECK-SAME: -> tensor<4096x768xf16>
+// CHECK:   graph.contract
+// CHECK-NOT: graph.cast
+// CHECK: graph.fusion
+// CHECK:   graph.cast
+// CHECK:   graph.add
+// CHECK:   graph.reduce sum
+// CHECK-NOT: graph.fusion
+// CHECK: return
+func.func @wide_residual(%a: tensor<4096x768xf16>, %b: tensor<768x768xf16>, %r: tensor<4096x768xf32>) -> tensor<4096x768xf32> {
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<4096x768xf16>, tensor<768x768xf16> -> tensor<4096x768xf16>
+  %w = graph.cast %p : tensor<4096x768xf16> -> tensor<4096x768xf32>
+  %s = graph.add %r, %w : tensor<4096x768xf32>
+  %m = graph.reduce sum %s [1] : tensor<4096x768xf32> -> tensor<4096xf32>
+  %g = graph.broadcast %m [0] : tensor<4096xf32> -> tensor<4096x768xf32>
+  %y = graph.div %s, %g : tensor<4096x768xf32>
+  return %y : tensor<4096x768xf32>
+}
+
+// -----
+
+// The widened product has another reader.
+// CHECK-LABEL: func @widened_returned
+// CHECK: graph.fusion
+// CHECK:   graph.contract
+// CHECK:   graph.cast
+// CHECK: graph.fusion
+// CHECK-NOT: graph.cast
+// CHECK:   graph.add
+// CHECK: return
+func.func @widened_returned(%a: tensor<4096x768xf16>, %b: tensor<768x768xf16>, %r: tensor<4096x768xf32>) -> (tensor<4096x768xf32>, tensor<4096x768xf32>) {
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] : tensor<4096x768xf16>, tensor<768x768xf16> -> tensor<4096x768xf16>
+  %w = graph.cast %p : tensor<4096x768xf16> -> tensor<4096x768xf32>
+  %s = graph.add %r, %w : tensor<4096x768xf32>
+  %m = graph.reduce sum %s [1] : tensor<4096x768xf32> -> tensor<4096xf32>
+  %g = graph.broadcast %m [0] : tensor<4096xf32> -> tensor<4096x768xf32>
+  %y = graph.div %s, %g : tensor<4096x768xf32>
+  return %w, %y : tensor<4096x768xf32>, tensor<4096x768xf32>
+}

@@ -82,6 +82,47 @@ std::string rowsOf(ArrayRef<int64_t> lengths) {
                        arguments, types, text, names);
 }
 
+/// A product with a residual in f32, and a norm behind the sum.
+std::string layer() {
+  return R"(
+func.func @f(%a: tensor<4096x768xf16>, %b: tensor<768x768xf16>,
+             %r: tensor<4096x768xf32>) -> tensor<4096x768xf32> {
+  %p = graph.contract %a, %b batch [] x [] contract [1] x [0] :
+    tensor<4096x768xf16>, tensor<768x768xf16> -> tensor<4096x768xf16>
+  %w = graph.cast %p : tensor<4096x768xf16> -> tensor<4096x768xf32>
+  %s = graph.add %r, %w : tensor<4096x768xf32>
+  %m = graph.reduce max %s [1] : tensor<4096x768xf32> -> tensor<4096xf32>
+  %g = graph.broadcast %m [0] : tensor<4096xf32> -> tensor<4096x768xf32>
+  %y = graph.sub %s, %g : tensor<4096x768xf32>
+  return %y : tensor<4096x768xf32>
+})";
+}
+
+/// Whether the first kernel, the product's, has `Op`; each is in one kernel.
+template <class Op>
+bool isInFirst(ModuleOp module) {
+  SmallVector<bool> found;
+  auto function = *module.getOps<func::FuncOp>().begin();
+  for (auto [i, fusion] : llvm::enumerate(function.getOps<graph::FusionOp>()))
+    for ([[maybe_unused]] Op op : fusion.getBody().getOps<Op>())
+      found.push_back(i == 0);
+  EXPECT_EQ(found.size(), 1u);
+  return found.size() == 1 && found.front();
+}
+
+TEST_F(FormGroups, MovedReadsTakeWhatWidensTheProductWithThem) {
+  FusionDecisions decisions = planApart(layer());
+  ASSERT_EQ(decisions.kernels.size(), 2u);
+  EXPECT_TRUE(isInFirst<graph::ContractOp>(*module));
+  EXPECT_FALSE(isInFirst<graph::CastOp>(*module));
+  EXPECT_FALSE(isInFirst<graph::AddOp>(*module));
+  EXPECT_EQ(decisions.clonedOps, 0u);
+  // Each edge says where its ops are now.
+  for (const EdgeDecision &edge : decisions.edges)
+    EXPECT_EQ(edge.fused, edge.producer.name->getStringRef() !=
+                              graph::ContractOp::getOperationName());
+}
+
 } // namespace
 
 // What a kernel can compute for itself it neither reads nor makes another one

@@ -43,6 +43,10 @@ static constexpr int64_t kLeastVectors = 4;
 static constexpr int64_t kFullWarps = 32;
 // Of a row that is walked in chunks: each is an accumulator, too.
 static constexpr int64_t kChunkElements = 16;
+// States of an element from which on it has a list of them. A thread takes one
+// element at a time then: each more is one more list in its registers, and one
+// more meeting of two lists in the text.
+static constexpr int64_t kListStates = 4;
 
 // Split columns: four blocks of 256 threads on a multiprocessor, each thread
 // with 64 bytes on their way: 64 KB, and 48 saturate its share of the memory.
@@ -171,6 +175,17 @@ private:
              return cast<graph::ReductionOpInterface>(stage.op).getSelected();
            });
   }
+  /// Each element has a list of its own: 64-bit elements, of which a warp
+  /// cannot select.
+  bool keepsLists() const {
+    return !isSelected() &&
+           llvm::any_of(form.stages, [](const RegionStage &stage) {
+             auto op = cast<graph::ReductionOpInterface>(stage.op);
+             return int64_t(op.getStateTypes().size()) >= kListStates;
+           });
+  }
+  /// Elements of a row that a thread has at a time.
+  int64_t mostElements() const { return keepsLists() ? 1 : kMaxElements; }
   int64_t widest() const {
     return vectorAlong(0, access.elementBytes, kMaxVector);
   }
@@ -251,7 +266,7 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams, bool isTight) {
   }
   int64_t rowsPerWarp = 32 / result.lanes;
   // One accumulator per element: a row that streams keeps a vector of them.
-  int64_t most = streams ? vector : kMaxElements;
+  int64_t most = streams ? vector : mostElements();
   if (streams) {
     result.columnWarps = kSplitWarps;
   } else if (result.lanes == 32) {
@@ -281,9 +296,11 @@ RowTiling Chooser::alongRow(int64_t vector, bool streams, bool isTight) {
   result.repeats = std::min(llvm::divideCeil(columns, uint64_t(span)),
                             uint64_t(std::max<int64_t>(1, most / vector)));
   if (!streams && columns > span * result.repeats)
-    result.repeats =
-        repeatsOfChunk(llvm::divideCeil(columns, uint64_t(span)),
-                       (isSelected() ? kMaxElements : kChunkElements) / vector);
+    result.repeats = repeatsOfChunk(llvm::divideCeil(columns, uint64_t(span)),
+                                    (isSelected()   ? kMaxElements
+                                     : keepsLists() ? 1
+                                                    : kChunkElements) /
+                                        vector);
   // Short rows: several warps a block, while blocks still fill the machine.
   // Rows of several warps would wait at each other's barriers: 65.1 us with one
   // such row a block, 66.8 with four (32768 x 1024 f32).
@@ -325,7 +342,7 @@ RowTiling Chooser::acrossRows(int64_t vector, bool streams) {
   while (!threads && result.columnWarps > 1 &&
          32 * result.columnWarps * result.vector * bytesOfStates > kSharedBytes)
     result.columnWarps /= 2;
-  int64_t most = streams ? result.vector : kMaxElements;
+  int64_t most = streams ? result.vector : mostElements();
   result.repeats =
       std::min(llvm::divideCeil(columns, uint64_t(result.columnWarps)),
                uint64_t(std::max<int64_t>(1, most / result.vector)));
@@ -355,7 +372,8 @@ RowTiling Chooser::acrossWholeRows(int64_t vector) {
 void Chooser::addUnroll(RowTiling &tiling) {
   int64_t bytes = tiling.vector * tiling.repeats *
                   std::max(access.elementBytes, access.inputBytes);
-  tiling.unroll = std::clamp<int64_t>(kSplitThreadBytes / bytes, 1, kMaxUnroll);
+  int64_t most = keepsLists() ? 1 : kMaxUnroll;
+  tiling.unroll = std::clamp<int64_t>(kSplitThreadBytes / bytes, 1, most);
 }
 
 /// Cuts the columns into equal runs of whole chunks.
@@ -451,10 +469,10 @@ RowTiling Chooser::run() {
     if (auto turned =
             turnRows(form, access, alongRow(vector, /*streams=*/false), target))
       return *turned;
-  bool isOdd = !across && access.isDense && columns % widest() &&
-               columns >= kLeastVectors * widest();
+  bool isOdd = !across && !keepsLists() && access.isDense &&
+               columns % widest() && columns >= kLeastVectors * widest();
   bool isShort = !across && columns % widest() && !threads && rows;
-  if (isShort && !isSelected() && !leaning.runs)
+  if (isShort && !isSelected() && !keepsLists() && !leaning.runs)
     if (auto run =
             runRows(form, access, alongRow(1, /*streams=*/false), target))
       return *run;
@@ -476,6 +494,8 @@ RowTiling Chooser::run() {
 }
 
 RowTiling Chooser::choose(int64_t vector, bool across) {
+  if (keepsLists())
+    vector = 1;
   auto make = [&](bool streams) {
     bool isTight = !streams && !isShifted && vector == widest();
     return across ? acrossRows(vector, streams)

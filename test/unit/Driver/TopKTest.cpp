@@ -82,6 +82,14 @@ TEST(TopK, OtherAxes) {
   checkGraph(topK("max", 25, "40x70", 0, "f64"));
 }
 
+TEST(TopK, WideElements) {
+  // A thread has one list: rows of chunks, of odd length, split over blocks.
+  checkGraph(topK("max", 16, "3x1025", 1, "f64"), valuesBelow());
+  checkGraph(topK("max", 3, "2x8193", 1, "i64"), valuesBelow());
+  checkGraph(topK("min", 4, "1x200001", 1, "ui64"), valuesBelow());
+  checkGraph(topK("min", 5, "3x300x64", 1, "f64"), valuesBelow());
+}
+
 TEST(TopK, NoRows) { checkGraph(topK("max", 2, "0x9", 1, "f32")); }
 
 TEST(TopK, WithOtherReductions) {

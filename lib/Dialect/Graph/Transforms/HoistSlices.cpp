@@ -9,13 +9,10 @@
 //  3. Forwards: such ops are made again for their boxes, from slices of what
 //     they read where that is larger.
 //===----------------------------------------------------------------------===//
-#include "fusec/Dialect/Graph/IR/EraseDead.h"
 #include "fusec/Dialect/Graph/IR/Graph.h"
 #include "fusec/Dialect/Graph/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace fusec::graph {
 #define GEN_PASS_DEF_HOISTSLICESPASS

@@ -76,7 +76,7 @@ func.func @f(%x: tensor<8x16x1024x1024xf16>, %a: tensor<16x1x3x3xf16>,
   %5 = graph.abs %4 : tensor<8x16x1024x1024xf16>
   return %5 : tensor<8x16x1024x1024xf16>
 })"),
-              279, 0.15 * 279);
+              211, 0.15 * 211);
   EXPECT_NEAR(estimate(R"(
 func.func @f(%x: tensor<128x56x56x96xbf16>, %k: tensor<7x7x1x96xbf16>)
     -> tensor<128x56x56x96xbf16> {

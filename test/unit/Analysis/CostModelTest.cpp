@@ -61,7 +61,8 @@ protected:
   }
 };
 
-// Times of an H200 (benchmarks/results/2026-11-30-all.md; the convolution with
+// Times of an H200 (benchmarks/results/2026-11-30-all.md, three layers in
+// 2026-12-01-shares.md; the convolution with
 // channels last by its profiler).
 TEST_F(FunctionCost, MarchingConvolutionsTakeTheirInstructions) {
   EXPECT_NEAR(estimate(R"(
